@@ -225,3 +225,22 @@ GRES=gpu:a100:2(IDX:0-1) MinCPUsNode=1" \
     export SLURM_JOB_ID=1
     sed -i 's/^gpus = false/gpus = true/' sweep.toml
 }
+
+# Three jobs, each of which is to run once: BEGIN writes their sweep, RUN runs it and dies at a point, RUN goes on.
+dies_at_each() # BEGIN RUN STATEMENT POINT...
+{
+    local point
+    for point in "${@:4}"; do
+        rm -rf results.db* sweep.toml runs*
+        "$1" </dev/null
+        MESHSWEEP_FAULT=$point "$2"
+        # A point may not be passed here if what it stands for is not: then the run is an ordinary one.
+        [ "$status" -eq 137 ] || expect_status 0
+        expect_only_stderr "$status"
+        "$2"
+        expect_only_stderr 0
+        expect_sql "3|3|3" "SELECT count(*), count(DISTINCT job_id), sum(state = 'ok') FROM attempt
+            WHERE state <> 'failed' OR failure <> 'lost'"
+        expect "$3"
+    done
+}

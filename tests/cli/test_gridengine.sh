@@ -281,27 +281,15 @@ END
     expect '! qacct -j 3 >/dev/null 2>&1'
 }
 
+three_jobs() { cluster_sweep 3 'echo "$MESHSWEEP_NUMBER" >>runs.{n}; echo "score: {n}"'; }
+
 runner__dying_at_each_fault_point__each_job_once()
 {
-    local point
     need_fault_points
     cluster
-    for point in attempt-claimed spawned submission-written submitted submission-recorded start-written outcome-taken \
-        samples-written job-finished batch-written batch-committed runner-ended; do
-        rm -rf results.db* sweep.toml runs.*
-        cluster_sweep 3 'echo "$MESHSWEEP_NUMBER" >>runs.{n}; echo "score: {n}"' </dev/null
-        MESHSWEEP_FAULT=$point run_at_engine
-        # A point may not be passed here if what it stands for is not: then the run is an ordinary one.
-        expect "[ $status = 137 ] || [ $status = 0 ]"
-        stated_status=1
-        expect_no_stdout
-        expect_any_stderr
-        run_at_engine
-        expect_only_stderr 0
-        expect_sql "3|3|3" "SELECT count(*), count(DISTINCT job_id), sum(state = 'ok') FROM attempt
-            WHERE state <> 'failed' OR failure <> 'lost'"
-        expect '[ "$(cat runs.* | wc -l)" = 3 ]'
-    done
+    dies_at_each three_jobs run_at_engine '[ "$(cat runs.* | wc -l)" = 3 ]' attempt-claimed spawned submission-written \
+        submitted submission-recorded start-written outcome-taken samples-written job-finished batch-written \
+        batch-committed runner-ended
 }
 
 # --- 300 jobs, while all three die ---

@@ -175,28 +175,16 @@ runner__killed_while_jobs_run__collected()
     expect_each_once 4
 }
 
+three_jobs() { cluster_sweep 3; }
+
 runner__dying_at_each_fault_point__each_job_once()
 {
-    local point
     need_fault_points
     cluster
-    for point in attempt-claimed spawned submission-written submitted submission-recorded start-written outcome-taken \
-        samples-written job-finished batch-written batch-committed runner-ended; do
-        rm -rf results.db* sweep.toml
-        cluster_sweep 3 </dev/null
-        MESHSWEEP_FAULT=$point run_at_slurm
-        # A point may not be passed here if what it stands for is not: then the run is an ordinary one.
-        expect "[ $status = 137 ] || [ $status = 0 ]"
-        stated_status=1
-        expect_no_stdout
-        expect_any_stderr
-        run_at_slurm
-        expect_only_stderr 0
-        expect_sql "3|3|3" "SELECT count(*), count(DISTINCT job_id), sum(state = 'ok') FROM attempt
-            WHERE state <> 'failed' OR failure <> 'lost'"
-        expect "[ \"\$(squeue -h -t all -r -o %k | grep -c \"$(sql "SELECT value FROM meta
-            WHERE name = 'identity'")\")\" = 3 ]"
-    done
+    dies_at_each three_jobs run_at_slurm "[ \"\$(squeue -h -t all -r -o %k | grep -c \"\$(sql \"SELECT value FROM meta
+        WHERE name = 'identity'\")\")\" = 3 ]" attempt-claimed spawned submission-written submitted \
+        submission-recorded start-written outcome-taken samples-written job-finished batch-written batch-committed \
+        runner-ended
 }
 
 # --- the fence ---

@@ -120,27 +120,14 @@ controller__away_for_a_while__nothing_lost()
     expect_sql "ok|1|3" "SELECT state, number, count(*) FROM attempt GROUP BY 1"
 }
 
+three_jobs() { cluster_sweep 3 'echo {n} >>runs; echo "score: {n}"'; }
+
 runner__dying_at_each_fault_point__each_job_once()
 {
-    local point
     need_fault_points
     cluster
-    for point in attempt-claimed spawned submission-written submitted submission-recorded start-written outcome-taken \
-        job-finished batch-committed runner-ended; do
-        rm -rf results.db* sweep.toml runs
-        cluster_sweep 3 'echo {n} >>runs; echo "score: {n}"' </dev/null
-        MESHSWEEP_FAULT=$point run_at_torque
-        # A point may not be passed here if what it stands for is not: then the run is an ordinary one.
-        expect "[ $status = 137 ] || [ $status = 0 ]"
-        stated_status=1
-        expect_no_stdout
-        expect_any_stderr
-        run_at_torque
-        expect_only_stderr 0
-        expect_sql "3|3|3" "SELECT count(*), count(DISTINCT job_id), sum(state = 'ok') FROM attempt
-            WHERE state <> 'failed' OR failure <> 'lost'"
-        expect "[ $(wc -l <runs) = 3 ]"
-    done
+    dies_at_each three_jobs run_at_torque '[ $(wc -l <runs) = 3 ]' attempt-claimed spawned submission-written \
+        submitted submission-recorded start-written outcome-taken job-finished batch-committed runner-ended
 }
 
 run_cases "$@"
