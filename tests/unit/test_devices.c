@@ -149,58 +149,6 @@ static struct device_gang here(size_t devices)
     return (struct device_gang){1, devices, 0};
 }
 
-static void assert_taken(struct device_pool *p, size_t wanted, const struct device_set *avoid, const char *expected)
-{
-    HELD(device_list) names = DEVICE_LIST_INIT;
-    struct device_set set;
-    device_list_add_count(&names, (int64_t)p->count);
-    assert_true(device_pool_take(p, here(wanted), avoid, &set));
-    OWNED char *text = device_set_names(&set, &names);
-    assert_string_equal(text, expected);
-}
-
-TEST(device_pool__all_or_none__neighbours_in_the_smallest_gap)
-{
-    struct device_pool p;
-    const struct device_set middle = {.count = 2, .items = {2, 3}};
-    device_pool_init(&p, 8, 0, NULL);
-    assert_taken(&p, 2, NULL, "0,1");
-    assert_taken(&p, 2, NULL, "2,3");
-    assert_taken(&p, 2, NULL, "4,5");
-    device_pool_give(&p, &middle);
-    assert_taken(&p, 1, NULL, "2");
-    struct device_set set;
-    assert_false(device_pool_take(&p, here(4), NULL, &set));
-    assert_int_equal(p.used, 5);
-    assert_taken(&p, 3, NULL, "3,6,7");
-    assert_false(device_pool_fits(&p, here(1)));
-}
-
-TEST(device_pool__avoided__only_when_there_is_no_other)
-{
-    struct device_pool p;
-    const struct device_set bad = {.count = 2, .items = {0, 1}};
-    device_pool_init(&p, 4, 0, NULL);
-    assert_taken(&p, 1, &bad, "2");
-    assert_taken(&p, 2, &bad, "0,3");
-}
-
-TEST(device_pool__bound_and_skipped__not_given)
-{
-    struct device_pool p;
-    device_pool_init(&p, 8, 3, NULL);
-    assert_false(device_pool_can_ever(&p, here(4)));
-    assert_taken(&p, 2, NULL, "0,1");
-    assert_false(device_pool_fits(&p, here(2)));
-    assert_true(device_pool_fits(&p, here(1)));
-    device_pool_init(&p, 2, 0, NULL);
-    device_pool_skip(&p, 0);
-    assert_false(device_pool_can_ever(&p, here(2)));
-    assert_taken(&p, 1, NULL, "1");
-    device_pool_restore(&p, 0);
-    assert_taken(&p, 1, NULL, "0");
-}
-
 static struct device_set assert_gang(struct device_pool *p, struct device_gang wanted, const struct device_set *avoid,
                                      const char *expected)
 {
@@ -211,6 +159,48 @@ static struct device_set assert_gang(struct device_pool *p, struct device_gang w
     OWNED char *text = device_set_names(&set, &names);
     assert_string_equal(text, expected);
     return set;
+}
+
+TEST(device_pool__all_or_none__neighbours_in_the_smallest_gap)
+{
+    struct device_pool p;
+    const struct device_set middle = {.count = 2, .items = {2, 3}};
+    device_pool_init(&p, 8, 0, NULL);
+    assert_gang(&p, here(2), NULL, "0,1");
+    assert_gang(&p, here(2), NULL, "2,3");
+    assert_gang(&p, here(2), NULL, "4,5");
+    device_pool_give(&p, &middle);
+    assert_gang(&p, here(1), NULL, "2");
+    struct device_set set;
+    assert_false(device_pool_take(&p, here(4), NULL, &set));
+    assert_int_equal(p.used, 5);
+    assert_gang(&p, here(3), NULL, "3,6,7");
+    assert_false(device_pool_fits(&p, here(1)));
+}
+
+TEST(device_pool__avoided__only_when_there_is_no_other)
+{
+    struct device_pool p;
+    const struct device_set bad = {.count = 2, .items = {0, 1}};
+    device_pool_init(&p, 4, 0, NULL);
+    assert_gang(&p, here(1), &bad, "2");
+    assert_gang(&p, here(2), &bad, "0,3");
+}
+
+TEST(device_pool__bound_and_skipped__not_given)
+{
+    struct device_pool p;
+    device_pool_init(&p, 8, 3, NULL);
+    assert_false(device_pool_can_ever(&p, here(4)));
+    assert_gang(&p, here(2), NULL, "0,1");
+    assert_false(device_pool_fits(&p, here(2)));
+    assert_true(device_pool_fits(&p, here(1)));
+    device_pool_init(&p, 2, 0, NULL);
+    device_pool_skip(&p, 0);
+    assert_false(device_pool_can_ever(&p, here(2)));
+    assert_gang(&p, here(1), NULL, "1");
+    device_pool_restore(&p, 0);
+    assert_gang(&p, here(1), NULL, "0");
 }
 
 /* Nodes of 4, 2 and 4 devices. */

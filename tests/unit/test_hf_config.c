@@ -97,66 +97,38 @@ TEST(hf_config_read__published_models__their_totals)
     print_message("%zu models counted to the last parameter\n", count);
 }
 
-static int64_t windows_of(const char *name)
-{
-    struct hf_keys keys = read_model(name);
-    struct architecture a = architecture_of_keys(&keys);
-    return a.window_layers;
-}
-
-TEST(hf_config_read__windows__layers_that_have_them)
-{
-    assert_int_equal(windows_of("Mistral-7B-v0.1"), 32);
-    assert_int_equal(windows_of("Mixtral-8x7B-v0.1"), 0);
-    assert_int_equal(windows_of("Qwen2-7B"), 0);
-    assert_int_equal(windows_of("gemma-2-9b"), 21);
-    assert_int_equal(windows_of("gemma-3-1b-pt"), 22);
-    assert_int_equal(windows_of("gemma-3-27b-pt-text_config"), 52);
-    assert_int_equal(windows_of("Olmo-3-7B"), 24);
-    assert_int_equal(windows_of("gpt-oss-20b"), 12);
-    assert_int_equal(windows_of("EXAONE-4.0-32B"), 48);
-    assert_int_equal(windows_of("EXAONE-4.0-1.2B"), 0);
-    assert_int_equal(windows_of("c4ai-command-r7b-12-2024"), 24);
-    assert_int_equal(windows_of("Ministral-8B-Instruct-2410"), 36);
-    assert_int_equal(windows_of("Ministral-3-3B-text_config"), 0);
-    assert_int_equal(windows_of("Llama-4-Scout-17B-16E-text_config"), 36);
-}
-
 #define SHAPE                                                                                                          \
     "\"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, \"intermediate_size\": 128, "          \
     "\"vocab_size\": 100"
 
-/* Layers with attention, with a mixer, with experts. */
-static void expect_layers(const char *name, int64_t attention, int64_t mixers, int64_t experts)
-{
-    struct hf_keys keys = read_model(name);
-    struct architecture a = architecture_of_keys(&keys);
-    assert_int_equal(a.attention_layers, attention);
-    assert_int_equal(a.mixer_layers, mixers);
-    assert_int_equal(a.experts > 0 ? a.layers - a.dense_layers : 0, experts);
-}
+/* Layers with attention, with a mixer, with experts and with a window. */
+static const char stacks[] =
+    "Nemotron-H-8B-Base-8K=4,24,0,0 Nemotron-3-Nano-30B-A3B=6,23,23,0 Jamba-v0.1=4,28,16,0 Bamba-9B=3,29,0,0 "
+    "granite-4.0-h-small=4,36,40,0 Falcon-H1-0.5B-Base=36,36,0,0 Qwen3-Next-80B-A3B=12,36,48,0 "
+    "MiniMax-Text-01=10,70,80,0 Qwen3.5-35B-A3B-text_config=10,30,40,0 Qwen3.5-4B-text_config=8,24,0,0 "
+    "mamba2-2.7b=0,64,0,0 Llama-4-Scout-17B-16E-text_config=48,0,48,36 "
+    "Llama-4-Maverick-17B-128E-text_config=48,0,24,36 "
+    "ERNIE-4.5-21B-A3B=28,0,27,0 dbrx-base=40,0,40,0 Mistral-7B-v0.1=32,0,0,32 Mixtral-8x7B-v0.1=32,0,32,0 "
+    "Qwen2-7B=28,0,0,0 gemma-2-9b=42,0,0,21 gemma-3-1b-pt=26,0,0,22 gemma-3-27b-pt-text_config=62,0,0,52 "
+    "Olmo-3-7B=32,0,0,24 gpt-oss-20b=24,0,24,12 EXAONE-4.0-32B=64,0,0,48 EXAONE-4.0-1.2B=30,0,0,0 "
+    "c4ai-command-r7b-12-2024=32,0,0,24 Ministral-8B-Instruct-2410=36,0,0,36 Ministral-3-3B-text_config=26,0,0,0";
 
-TEST(hf_config_read__hybrid_stacks__what_each_layer_is)
+TEST(hf_config_read__stacks_and_windows__what_each_layer_is)
 {
-    expect_layers("Nemotron-H-8B-Base-8K", 4, 24, 0);
-    expect_layers("Nemotron-3-Nano-30B-A3B", 6, 23, 23);
-    expect_layers("Jamba-v0.1", 4, 28, 16);
-    expect_layers("Bamba-9B", 3, 29, 0);
-    expect_layers("granite-4.0-h-small", 4, 36, 40);
-    expect_layers("Falcon-H1-0.5B-Base", 36, 36, 0);
-    expect_layers("Qwen3-Next-80B-A3B", 12, 36, 48);
-    expect_layers("MiniMax-Text-01", 10, 70, 80);
-    expect_layers("Qwen3.5-35B-A3B-text_config", 10, 30, 40);
-    expect_layers("Qwen3.5-4B-text_config", 8, 24, 0);
-    expect_layers("mamba2-2.7b", 0, 64, 0);
-}
-
-TEST(hf_config_read__experts_every_so_many_layers__those_alone)
-{
-    expect_layers("Llama-4-Scout-17B-16E-text_config", 48, 0, 48);
-    expect_layers("Llama-4-Maverick-17B-128E-text_config", 48, 0, 24);
-    expect_layers("ERNIE-4.5-21B-A3B", 28, 0, 27);
-    expect_layers("dbrx-base", 40, 0, 40);
+    char name[64];
+    int attention, mixers, experts, windows, length, count = 0;
+    for (const char *m = stacks;
+         sscanf(m, "%63[^=]=%d,%d,%d,%d %n", name, &attention, &mixers, &experts, &windows, &length) == 5;
+         m += length, count++) {
+        struct hf_keys keys = read_model(name);
+        struct architecture a = architecture_of_keys(&keys);
+        print_message("%s\n", name);
+        assert_int_equal(a.attention_layers, attention);
+        assert_int_equal(a.mixer_layers, mixers);
+        assert_int_equal(a.experts > 0 ? a.layers - a.dense_layers : 0, experts);
+        assert_int_equal(a.window_layers, windows);
+    }
+    assert_int_equal(count, 28);
 }
 
 TEST(hf_config_read__no_mixer_in_a_hybrid_type__attention_throughout)

@@ -129,44 +129,35 @@ TEST(inputs_decode__words__as_enumerators)
     FAILS_WITH(inputs_decode(v, &s, &e), "the predictor does not know recompute = 'sometimes'");
 }
 
-struct precision_of_pairs {
-    const char *pairs;
-    enum precision expected;
-};
-
-static void assert_precisions(const struct precision_of_pairs *cases, size_t count)
+/* Flags of two bytes: fp32 without. torch_dtype is of the weights: products are as it says only where no flag says
+ * otherwise. */
+TEST(inputs_decode__flags_and_types_of_weights__precision_of_products)
 {
-    for (size_t i = 0; i < count; i++) {
+    static const struct {
+        const char *pairs;
+        enum precision expected;
+    } cases[] = {
+        {"", PRECISION_BF16},
+        {"bf16=0", PRECISION_FP32},
+        {"fp16=0", PRECISION_FP32},
+        {"bf16=0 fp16=0", PRECISION_FP32},
+        {"bf16=1 fp16=0", PRECISION_BF16},
+        {"bf16=0 fp16=1", PRECISION_BF16},
+        {"bf16=0 fp16=0 precision=bf16", PRECISION_BF16},
+        {"bf16=1 precision=fp32", PRECISION_FP32},
+        {"weights_dtype=float32 bf16=1", PRECISION_BF16},
+        {"weights_dtype=float32 bf16=0", PRECISION_FP32},
+        {"weights_dtype=float32", PRECISION_FP32},
+        {"weights_dtype=float32 tf32=1", PRECISION_TF32},
+        {"weights_dtype=bfloat16 bf16=0", PRECISION_BF16},
+        {"weights_dtype=auto bf16=0", PRECISION_FP32},
+        {"weights_dtype=bfloat16", PRECISION_BF16},
+        {"weights_dtype=auto tf32=1", PRECISION_BF16},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
         gpt_with("");
         assert_int_equal(decoded(cases[i].pairs).plan.precision, cases[i].expected);
     }
-}
-
-TEST(inputs_decode__flags_of_two_bytes__fp32_without)
-{
-    static const struct precision_of_pairs cases[] = {{"", PRECISION_BF16},
-                                                      {"bf16=0", PRECISION_FP32},
-                                                      {"fp16=0", PRECISION_FP32},
-                                                      {"bf16=0 fp16=0", PRECISION_FP32},
-                                                      {"bf16=1 fp16=0", PRECISION_BF16},
-                                                      {"bf16=0 fp16=1", PRECISION_BF16},
-                                                      {"bf16=0 fp16=0 precision=bf16", PRECISION_BF16},
-                                                      {"bf16=1 precision=fp32", PRECISION_FP32}};
-    assert_precisions(cases, LENGTH(cases));
-}
-
-/* torch_dtype is of the weights: products are as it says only where no flag says otherwise. */
-TEST(inputs_decode__type_of_weights__products_as_flags_say)
-{
-    static const struct precision_of_pairs cases[] = {{"weights_dtype=float32 bf16=1", PRECISION_BF16},
-                                                      {"weights_dtype=float32 bf16=0", PRECISION_FP32},
-                                                      {"weights_dtype=float32", PRECISION_FP32},
-                                                      {"weights_dtype=float32 tf32=1", PRECISION_TF32},
-                                                      {"weights_dtype=bfloat16 bf16=0", PRECISION_BF16},
-                                                      {"weights_dtype=auto bf16=0", PRECISION_FP32},
-                                                      {"weights_dtype=bfloat16", PRECISION_BF16},
-                                                      {"weights_dtype=auto tf32=1", PRECISION_BF16}};
-    assert_precisions(cases, LENGTH(cases));
 }
 
 TEST(inputs_decode__needed_ones_absent__all_named)

@@ -104,6 +104,11 @@ static double number_after(const char *text, const char *name)
     return strtod(found, NULL);
 }
 
+static double number_of(const char *name, const char *arguments)
+{
+    return number_after(run_well(arguments)->out, name);
+}
+
 /* ---- metrics file ---- */
 
 static char metrics_path[] = "/tmp/test_trainer_metrics_XXXXXX";
@@ -160,10 +165,8 @@ TEST(program__every_stage_rank_count_and_checkpointing__same_losses_in_every_bit
 
 TEST(program__other_micro_batch__same_loss_but_for_rounding)
 {
-    double whole =
-        number_after(run_well("--steps 4 --hidden 16 --seq 12 --micro-batch 8 --global-batch 8")->out, "loss");
-    double parts =
-        number_after(run_well("--steps 4 --hidden 16 --seq 12 --micro-batch 1 --global-batch 8")->out, "loss");
+    double whole = number_of("loss", "--steps 4 --hidden 16 --seq 12 --micro-batch 8 --global-batch 8");
+    double parts = number_of("loss", "--steps 4 --hidden 16 --seq 12 --micro-batch 1 --global-batch 8");
     assert_true(whole - parts < 1.5e-4 && parts - whole < 1.5e-4);
 }
 
@@ -183,7 +186,7 @@ TEST(program__stages_in_turn__peak_memory_falls_with_two_ranks)
     for (int stage = 0; stage <= 3; stage++) {
         snprintf(arguments, sizeof arguments,
                  "--steps 1 --layers 4 --micro-batch 1 --global-batch 2 --ranks 2 --zero-stage %d", stage);
-        double peak = number_after(run_well(arguments)->out, "peak_memory_bytes");
+        double peak = number_of("peak_memory_bytes", arguments);
         assert_true(peak < before);
         before = peak;
     }
@@ -244,7 +247,7 @@ TEST(program__peak_memory__formulas_of_the_headers)
                  "--global-batch %zu --ranks %zu --zero-stage %d%s",
                  c->layers, c->hidden, c->heads, c->seq, c->vocab, c->micro_batch, c->micro_batch * c->ranks, c->ranks,
                  c->stage, c->checkpointing ? " --activation-checkpointing" : "");
-        double peak = number_after(run_well(arguments)->out, "peak_memory_bytes");
+        double peak = number_of("peak_memory_bytes", arguments);
         if (peak != (double)predicted_peak(c))
             fail_msg("%s: peak %.0f, by the formulas %zu", arguments, peak, predicted_peak(c));
     }
@@ -253,17 +256,15 @@ TEST(program__peak_memory__formulas_of_the_headers)
 TEST(program__two_ranks__shared_window_is_counted)
 {
     double tokens = 2 * 16 * 4; /* a byte each, and a byte for its target */
-    assert_true(number_after(run_well("--steps 1 --seq 16 --micro-batch 4")->out, "peak_memory_buffer_bytes") ==
-                tokens);
-    assert_true(number_after(run_well("--steps 1 --seq 16 --micro-batch 4 --ranks 2")->out,
-                             "peak_memory_buffer_bytes") == tokens + 256 * 1024);
+    assert_true(number_of("peak_memory_buffer_bytes", "--steps 1 --seq 16 --micro-batch 4") == tokens);
+    assert_true(number_of("peak_memory_buffer_bytes", "--steps 1 --seq 16 --micro-batch 4 --ranks 2") ==
+                tokens + 256 * 1024);
 }
 
 TEST(program__checkpointing__peak_memory_falls)
 {
-    double plain = number_after(run_well("--steps 1 --layers 6")->out, "peak_memory_activation_bytes");
-    double less =
-        number_after(run_well("--steps 1 --layers 6 --activation-checkpointing")->out, "peak_memory_activation_bytes");
+    double plain = number_of("peak_memory_activation_bytes", "--steps 1 --layers 6");
+    double less = number_of("peak_memory_activation_bytes", "--steps 1 --layers 6 --activation-checkpointing");
     assert_true(less < plain / 2);
 }
 
@@ -326,7 +327,7 @@ TEST(program__device_too_small__out_of_memory_message_and_status_1)
 TEST(program__device_of_the_measured_peak__fits_and_one_unit_less_does_not)
 {
     char arguments[256];
-    double peak = number_after(run_well("--steps 2 --ranks 2 --zero-stage 3")->out, "peak_memory_bytes");
+    double peak = number_of("peak_memory_bytes", "--steps 2 --ranks 2 --zero-stage 3");
     snprintf(arguments, sizeof arguments, "--steps 2 --ranks 2 --zero-stage 3 --device-memory %.0fB", peak);
     run_well(arguments);
     snprintf(arguments, sizeof arguments, "--steps 2 --ranks 2 --zero-stage 3 --device-memory %.0fB", peak - 64);
@@ -456,7 +457,7 @@ TEST(program__data_file__short_one_refused_long_one_trained_on)
     snprintf(arguments, sizeof arguments, "--steps 1 --hidden 16 --data %s --seq 20", path);
     assert_int_equal(run(arguments)->status, 2);
     snprintf(arguments, sizeof arguments, "--steps 40 --hidden 16 --lr 1e-2 --data %s --seq 19", path);
-    assert_true(number_after(run_well(arguments)->out, "loss") < 1);
+    assert_true(number_of("loss", arguments) < 1);
     close(fd);
     unlink(path);
 }
