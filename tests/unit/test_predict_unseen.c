@@ -438,5 +438,5 @@ static void leave_each_out(const struct quantity *q)
 TEST(first_predictions__each_derivation_left_out__inside_the_interval)
 {
     leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.77, 0.05});
-    leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.8, 0.08});
+    leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.79, 0.08});
 }
