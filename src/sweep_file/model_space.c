@@ -467,8 +467,8 @@ static void read_base(const struct reading *r, const struct toml_node *table, st
 #define AT(member) offsetof(struct space_filter, member)
 
 static const struct schema_key filter_keys[] = {
-    {.name = "name", TYPE_STRING, EVERY, FORM_TEXT, AT(name)},
-    {.name = "where", TYPE_STRING, EVERY, FORM_TEXT, AT(where)},
+    {.name = "name", TYPE_STRING, EVERY},
+    {.name = "where", TYPE_STRING, EVERY},
     {.name = "preset", TYPE_STRING, EVERY, FORM_CHOICE, AT(preset), 1, .choices = filter_preset_names + 1},
     {.name = "layers", TYPE_INT, EVERY, .least = 1, .most = INT32_MAX},
     {.name = "tolerance", TYPE_NUMBER, EVERY, .most = 1},
@@ -534,6 +534,7 @@ static void read_filter(const struct reading *r, struct found *found)
 {
     struct model_space_table *m = r->into;
     const struct toml_node *where = found_key(found, "where"), *preset = found_key(found, "preset");
+    const struct toml_node *name = found_key(found, "name");
     const bool has_where = toml_child(found->table, "where"), has_preset = toml_child(found->table, "preset");
     if (has_where && has_preset) {
         problem_at_value(r, found->table, "a filter must have either where or preset, not both");
@@ -548,8 +549,11 @@ static void read_filter(const struct reading *r, struct found *found)
         check_preset(r, found, m, f);
     if (where || f->preset)
         check_preset_options(r, found, f->preset);
-    if (!f->name)
-        f->name = arena_text(r->arena, f->where ? f->where : filter_preset_names[f->preset]);
+    if (where && check_not_blank(r, where, "where"))
+        f->where = arena_text(r->arena, where->text);
+    f->name = arena_text(r->arena, name && check_not_blank(r, name, "name") ? name->text
+                                   : f->where                               ? f->where
+                                                                            : filter_preset_names[f->preset]);
 }
 
 static const struct schema schema_filter = {"[[model_space.filter]]", SCHEMA_KEYS(filter_keys), read_filter};
