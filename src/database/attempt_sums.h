@@ -4,15 +4,12 @@
 
 #include "database/db.h"
 
-struct attempt_sums;
-
-/* Makes the table where it is missing. Released with attempt_sums_free. */
-int attempt_sums_open(struct db *db, struct attempt_sums **out, struct error *e);
-void attempt_sums_free(struct attempt_sums *s); /* NULL is fine */
+/* Makes the table where it is missing. */
+int attempt_sums_make(struct db *db, struct error *e);
 
 /* Keeps the sum of what stands of the attempt: its job's key, how and when it ended, its output's end, its samples and
  * summaries. In the caller's transaction. */
-int attempt_sums_keep(struct attempt_sums *s, int64_t attempt_id, struct error *e);
+int attempt_sums_keep(struct db *db, int64_t attempt_id, struct error *e);
 
 /* Sums of attempts of the jobs in temp.moved (job_id, was: the key it had) that were right under that key are right
  * under the one that their jobs have now. In the caller's transaction. */

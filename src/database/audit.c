@@ -93,34 +93,30 @@ static bool is_attempt_name(const char *name)
     return number > 0 && again != 1 && name[number + again] == '\0';
 }
 
-static int is_known(struct stmt *s, const char *key, const char *directory, bool *yes, struct error *e)
+static int is_known(struct db *db, const char *key, const char *directory, bool *yes, struct error *e)
 {
+    static const char sql[] =
+        "SELECT 1 FROM job AS j JOIN attempt AS t ON t.job_id = j.id"
+        " WHERE j.key BETWEEN ?1 AND ?2 AND coalesce(t.directory, printf('%s/%d', ?4, t.number)) = ?3"
+        " UNION ALL SELECT 1 FROM replaced AS r JOIN attempt AS t ON t.job_id = r.job_id"
+        " WHERE r.field = 'key' AND r.was BETWEEN lower(hex(?1)) AND lower(hex(?2)) AND t.directory = ?3";
     const struct hash128 first = hash_from_prefix(key, false), last = hash_from_prefix(key, true);
-    stmt_bind(s, VALUES(sql_hash(&first), sql_hash(&last), sql_text(directory), sql_text(key)));
-    int rc = stmt_next(s, e);
-    *yes = rc > 0;
-    stmt_reset(s);
-    return rc < 0 ? -1 : 0;
+    return db_query_bool(db, sql, VALUES(sql_hash(&first), sql_hash(&last), sql_text(directory), sql_text(key)), yes,
+                         e);
 }
 
 int audit_unowned_directories(struct db *db, const char *directory, void (*found)(void *context, const char *name),
                               void *context, struct error *e)
 {
-    static const char known[] =
-        "SELECT 1 FROM job AS j JOIN attempt AS t ON t.job_id = j.id"
-        " WHERE j.key BETWEEN ?1 AND ?2 AND coalesce(t.directory, printf('%s/%d', ?4, t.number)) = ?3"
-        " UNION ALL SELECT 1 FROM replaced AS r JOIN attempt AS t ON t.job_id = r.job_id"
-        " WHERE r.field = 'key' AND r.was BETWEEN lower(hex(?1)) AND lower(hex(?2)) AND t.directory = ?3";
     char *paths[] = {(char *)directory, NULL};
-    OWNED_STMT *s = NULL;
+    int rc = 0;
     FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
-    int rc = db_prepare(db, known, &s, e);
     for (FTSENT *f; rc == 0 && tree && (f = fts_read(tree));) {
         bool yes = true;
         const bool is_key =
             f->fts_level == 1 && f->fts_namelen == KEY_DIGITS && strspn(f->fts_name, HEX_DIGITS) == KEY_DIGITS;
         if (f->fts_level == 2 && f->fts_info != FTS_DP && is_attempt_name(f->fts_name))
-            rc = is_known(s, f->fts_parent->fts_name, f->fts_path + strlen(directory) + 1, &yes, e);
+            rc = is_known(db, f->fts_parent->fts_name, f->fts_path + strlen(directory) + 1, &yes, e);
         if (rc == 0 && !yes)
             found(context, f->fts_path + strlen(directory) + 1);
         if (f->fts_level == 2 || (f->fts_level == 1 && !is_key))

@@ -504,21 +504,13 @@ static int list_numbers(struct renewing *r, struct error *e)
 
 static int keep_sums(struct db *db, struct error *e)
 {
-    struct attempt_sums *sums = NULL;
+    static const char sql[] =
+        "SELECT attempt_id FROM attempt_sum WHERE attempt_id IN (SELECT attempt_id FROM temp.renewal)";
     OWNED_STMT *s = NULL;
-    bool any;
-    if (db_query_bool(db, "SELECT 1 FROM sqlite_schema WHERE name = 'attempt_sum'", NO_VALUES, &any, e) < 0)
-        return -1;
-    if (!any)
-        return 0;
-    int rc = attempt_sums_open(db, &sums, e);
-    if (rc == 0)
-        rc = db_prepare(db,
-                        "SELECT attempt_id FROM attempt_sum WHERE attempt_id IN (SELECT attempt_id FROM temp.renewal)",
-                        &s, e);
-    while (rc == 0 && (rc = stmt_next(s, e)) > 0)
-        rc = attempt_sums_keep(sums, stmt_int(s, 0), e);
-    attempt_sums_free(sums);
+    bool any = false;
+    int rc = db_query_bool(db, "SELECT 1 FROM sqlite_schema WHERE name = 'attempt_sum'", NO_VALUES, &any, e);
+    while (rc >= 0 && any && (rc = db_next(db, sql, NO_VALUES, &s, e)) > 0)
+        rc = attempt_sums_keep(db, stmt_int(s, 0), e);
     return rc;
 }
 

@@ -514,7 +514,7 @@ static int blame(const struct place_target *t, const struct place_change *c, int
     for (size_t i = 0; i < c->attempt_count; i++) {
         enum failure failure;
         if (place_blame(t->db, c->attempts[i], &failure, e) < 0 ||
-            (t->sums && attempt_sums_keep(t->sums, c->attempts[i], e) < 0))
+            (t->keeps_sums && attempt_sums_keep(t->db, c->attempts[i], e) < 0))
             return -1;
         reopened[failure] += failure != FAILURE_NONE;
     }

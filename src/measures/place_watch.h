@@ -109,12 +109,12 @@ struct place_naming {
 int place_record_load(struct db *db, const struct place_naming *naming, bool release, struct place_watch *w,
                       struct error *e);
 
-/* Inside the caller's write transaction. `sums` NULL: none are kept. Raises `reopened` by the jobs that had failed for
+/* Inside the caller's write transaction. Raises `reopened` by the jobs that had failed for
  * the places and are pending again, by what their failure was. */
 struct place_target {
     struct db *db;
     const struct place_naming *naming;
-    struct attempt_sums *sums;
+    bool keeps_sums; /* see database/attempt_sums.h */
 };
 int place_record_write(const struct place_target *target, const struct place_changes *changes,
                        int64_t reopened[FAILURE_COUNT], struct error *e);

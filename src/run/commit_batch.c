@@ -77,7 +77,7 @@ static int record_one(struct ended_attempt *l, const struct record_place *place,
     /* Memory that its neighbours took is not its own. */
     const bool teaches = !claim->full && l->attempt.neighbours == 0;
     bool is_kept = l->recording.job_end != JOB_END_GONE && !l->recording.hold;
-    if (is_kept && place->sums && attempt_sums_keep(place->sums, claim->attempt_id, e) < 0)
+    if (is_kept && place->keeps_sums && attempt_sums_keep(place->db, claim->attempt_id, e) < 0)
         return -1;
     if (is_kept && teaches && learning_note(place->space, place->db, &result, e) < 0)
         return -1;
@@ -148,7 +148,7 @@ static int record_starts(const struct commit_batch *t, struct error *e)
 
 static int record(struct commit_batch *t, struct error *e)
 {
-    const struct place_target target = {t->place.db, t->place.naming, t->place.sums};
+    const struct place_target target = {t->place.db, t->place.naming, t->place.keeps_sums};
     memset(t->reopened, 0, sizeof t->reopened);
     if (record_starts(t, e) < 0 || ended_attempts_record(&t->ends, &t->place, &t->pruned, e) < 0 ||
         place_record_write(&target, &t->places, t->reopened, e) < 0)
@@ -271,7 +271,6 @@ void commit_batch_clear(struct commit_batch *t)
 void commit_batch_free(struct commit_batch *t)
 {
     worker_free(t->writer);
-    attempt_sums_free(t->place.sums);
     commit_batch_clear(t);
     ended_attempts_free(&t->ends);
     free(t->starts);

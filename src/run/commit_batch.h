@@ -43,7 +43,7 @@ struct record_place {
     struct attempt_store *store;
     const struct claim_source *source; /* notified of each end */
     struct claims *claims;             /* what is pruned leaves it */
-    struct attempt_sums *sums;         /* NULL: none are kept */
+    bool keeps_sums;                   /* see database/attempt_sums.h */
     struct measures *measures;         /* NULL: none */
     const struct place_naming *naming;
 };
@@ -75,7 +75,6 @@ struct commit_batch {
     struct error error;
 };
 
-/* Takes the sums of `place`. */
 void commit_batch_open(struct commit_batch *t, const struct record_place *place);
 
 /* Notes a start, or its reference, which came later, where that is due; and that it is noted. */

@@ -18,11 +18,9 @@ struct rereading {
     struct reader_set *readers;
     struct classifier *classifier;
     struct secrets secrets;
-    struct stmt *row;    /* an attempt's, by its id */
-    struct stmt *number; /* an attempt's, by that and its name */
-    bool is_selected;    /* else only what lacked the objective is read */
-    int64_t count;       /* attempts read */
-    cJSON *unread;       /* those that could not be */
+    bool is_selected; /* else only what lacked the objective is read */
+    int64_t count;    /* attempts read */
+    cJSON *unread;    /* those that could not be */
 };
 
 /* The attempt as it is recorded. */
@@ -68,25 +66,34 @@ static struct outcome outcome_of(const struct stmt *s, int first, const struct o
     return o;
 }
 
+#define DEVICE_MEMORY "(SELECT value FROM summary WHERE attempt_id = a.id AND name = 'device_memory_peak')"
+
 static int attempt_load(struct rereading *r, int64_t id, struct old_attempt *out, struct error *e)
 {
-    stmt_bind(r->row, VALUES(sql_int(id)));
-    int rc = stmt_next(r->row, e);
-    if (rc > 0) {
+    static const char row[] =
+        "SELECT a.job_id, a.number, a.state = 'failed' AND a.blame IS NULL AND"
+        " a.failure NOT IN ('spawn', 'lost', 'cancelled'), j.attempt_id = a.id AND j.state = 'failed',"
+        " j.state = 'failed' OR " JOB_MAY_RUN(
+            "j.") ", a.failure, a.message, a.consequence, a.left_out, a.exit_code,"
+                  " a.signal, a.limit_ms, a.duration_ms, a.unwatched_ms, a.user_ms, a.system_ms, a.max_rss, "
+                  "a.log_bytes,"
+                  " " DEVICE_MEMORY " FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = ?";
+    OWNED_STMT *s = NULL;
+    int rc;
+    while ((rc = db_next(r->request->db, row, VALUES(sql_int(id)), &s, e)) > 0) {
         *out = (struct old_attempt){.id = id,
-                                    .job_id = stmt_int(r->row, 0),
-                                    .number = stmt_int(r->row, 1),
-                                    .is_failed = stmt_int(r->row, 2) != 0,
-                                    .stands = stmt_int(r->row, 3) != 0,
-                                    .is_due = stmt_int(r->row, 4) != 0,
-                                    .failure = stmt_copy_text(r->row, 5),
-                                    .message = stmt_copy_text(r->row, 6),
-                                    .consequence = stmt_copy_text(r->row, 7),
-                                    .left_out = stmt_copy_text(r->row, 8)};
-        out->outcome = outcome_of(r->row, 9, out);
+                                    .job_id = stmt_int(s, 0),
+                                    .number = stmt_int(s, 1),
+                                    .is_failed = stmt_int(s, 2) != 0,
+                                    .stands = stmt_int(s, 3) != 0,
+                                    .is_due = stmt_int(s, 4) != 0,
+                                    .failure = stmt_copy_text(s, 5),
+                                    .message = stmt_copy_text(s, 6),
+                                    .consequence = stmt_copy_text(s, 7),
+                                    .left_out = stmt_copy_text(s, 8)};
+        out->outcome = outcome_of(s, 9, out);
     }
-    stmt_reset(r->row);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 static bool differ(const char *a, const char *b)
@@ -105,16 +112,19 @@ static bool is_number(const struct stmt *s, int column, double value)
 static int is_as_recorded(struct rereading *r, int64_t attempt_id, const char *name, const struct summary *n,
                           bool *same, struct error *e)
 {
-    struct stmt *s = r->number;
-    stmt_bind(s, VALUES(sql_int(attempt_id), sql_text(name)));
-    int rc = stmt_next(s, e);
-    const bool is_left_out = rc > 0 && stmt_int(s, 0);
-    *same = rc > 0 && (is_left_out || is_number(s, 1, n->value)) && is_number(s, 2, n->mean) &&
-            is_number(s, 3, n->median) && is_number(s, 4, n->minimum) && is_number(s, 5, n->maximum) &&
-            is_number(s, 6, n->stddev) && is_number(s, 7, n->p90) && stmt_int(s, 8) == n->count &&
-            stmt_int(s, 9) == n->not_finite && stmt_int(s, 10) == n->reported;
-    stmt_reset(s);
-    return rc < 0 ? -1 : 0;
+    static const char number[] =
+        "SELECT value IS NULL AND note IS NOT NULL, value, mean, median, minimum, maximum, stddev, p90, count,"
+        " not_finite, reported FROM summary WHERE attempt_id = ?1 AND name = ?2 AND definition_id IS"
+        " (SELECT definition_id FROM metric_definition WHERE name = ?2)";
+    OWNED_STMT *s = NULL;
+    int rc;
+    *same = false;
+    while ((rc = db_next(r->request->db, number, VALUES(sql_int(attempt_id), sql_text(name)), &s, e)) > 0)
+        *same = (stmt_int(s, 0) || is_number(s, 1, n->value)) && is_number(s, 2, n->mean) &&
+                is_number(s, 3, n->median) && is_number(s, 4, n->minimum) && is_number(s, 5, n->maximum) &&
+                is_number(s, 6, n->stddev) && is_number(s, 7, n->p90) && stmt_int(s, 8) == n->count &&
+                stmt_int(s, 9) == n->not_finite && stmt_int(s, 10) == n->reported;
+    return rc;
 }
 
 /* A metric that was reported and is not found any more stays: it stood in a file that is not kept. */
@@ -264,36 +274,20 @@ static int read_again(struct rereading *r, int64_t attempt_id, struct renewal *o
 
 /* --- all of them --- */
 
-#define DEVICE_MEMORY "(SELECT value FROM summary WHERE attempt_id = a.id AND name = 'device_memory_peak')"
-
 static int rereading_open(struct rereading *r, struct error *e)
 {
-    static const char row[] =
-        "SELECT a.job_id, a.number, a.state = 'failed' AND a.blame IS NULL AND"
-        " a.failure NOT IN ('spawn', 'lost', 'cancelled'), j.attempt_id = a.id AND j.state = 'failed',"
-        " j.state = 'failed' OR " JOB_MAY_RUN(
-            "j.") ", a.failure, a.message, a.consequence, a.left_out, a.exit_code,"
-                  " a.signal, a.limit_ms, a.duration_ms, a.unwatched_ms, a.user_ms, a.system_ms, a.max_rss, "
-                  "a.log_bytes,"
-                  " " DEVICE_MEMORY " FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = ?";
-    static const char number[] =
-        "SELECT value IS NULL AND note IS NOT NULL, value, mean, median, minimum, maximum, stddev, p90, count,"
-        " not_finite, reported FROM summary WHERE attempt_id = ?1 AND name = ?2 AND definition_id IS"
-        " (SELECT definition_id FROM metric_definition WHERE name = ?2)";
     const struct reread_request *q = r->request;
     const struct attempt_store_options none = {.executor = ""};
     recording_secrets(&r->secrets, q->space, q->environment);
     if (reader_set_create(&q->space->sweep->job, &r->readers, e) < 0 ||
         classifier_load(q->db, q->space->sweep, &r->classifier, e) < 0 ||
-        attempt_store_create(q->db, &none, &r->store, e) < 0 || db_prepare(q->db, row, &r->row, e) < 0)
+        attempt_store_create(q->db, &none, &r->store, e) < 0)
         return -1;
-    return db_prepare(q->db, number, &r->number, e);
+    return 0;
 }
 
 static void rereading_close(struct rereading *r)
 {
-    stmt_free(r->row);
-    stmt_free(r->number);
     attempt_store_free(r->store);
     classifier_free(r->classifier);
     reader_set_free(r->readers);

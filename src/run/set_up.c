@@ -602,11 +602,10 @@ static int open_store(struct runner *r, struct error *e)
                                 .starter = &r->starter,
                                 .pruning = r->pruning,
                                 .answer = CLAIM_MORE};
-    struct attempt_sums *sums = NULL;
-    if (sweep->checksums && attempt_sums_open(r->db, &sums, e) < 0)
+    if (sweep->checksums && attempt_sums_make(r->db, e) < 0)
         return -1;
-    commit_batch_open(&r->batch, &(struct record_place){r->db, r->options->space, r->store, r->source, &r->claims, sums,
-                                                        r->options->measures, &r->naming});
+    commit_batch_open(&r->batch, &(struct record_place){r->db, r->options->space, r->store, r->source, &r->claims,
+                                                        sweep->checksums, r->options->measures, &r->naming});
     return starter_open(&r->starter, r->db, e) < 0 ? -1 : open_fixtures(r, e);
 }
 

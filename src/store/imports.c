@@ -11,13 +11,7 @@
 #include "util/hash.h"
 #include "util/memory.h"
 
-enum import_statement { MOVE, TOUCH, TAKE_OUT, STATEMENT_COUNT };
-
-static const char *const statements[STATEMENT_COUNT] = {
-    [MOVE] = "UPDATE attempt SET line = ?2, log_tail = ?3 WHERE id = ?1",
-    [TOUCH] = "INSERT OR IGNORE INTO temp.imported_job VALUES (?)",
-    [TAKE_OUT] = "INSERT INTO temp.removed_attempt VALUES (?)",
-};
+static const char touch_sql[] = "INSERT OR IGNORE INTO temp.imported_job VALUES (?)";
 
 /* Rows that wait are put in at once, which takes a third of the time that binding them one by one takes. OR FAIL: else
  * SQLite copies every page before it is changed, to undo a statement that has put in several rows. A job's numbers are
@@ -72,7 +66,7 @@ struct import_store {
     size_t old_count, moved;
     bool settles_all, states_again;
     struct hash_set new_lines; /* of rows that were put where there are old ones */
-    struct stmt *statements[STATEMENT_COUNT], *put[PUT_STATEMENTS];
+    struct stmt *put[PUT_STATEMENTS];
     int64_t last_id; /* of an attempt; 0: not looked up yet */
     struct waiting_attempt *attempts;
     size_t attempt_count;
@@ -166,8 +160,6 @@ int import_store_create(struct db *db, const struct import_origin *origin, struc
     int rc = db_exec(db, embedded_text("src/store/begin_imports.sql"), e);
     if (rc == 0)
         rc = db_run(db, "INSERT INTO temp.imported_sweep VALUES (?)", VALUES(sql_positive(origin->sweep_id)), e);
-    for (int i = 0; rc == 0 && i < STATEMENT_COUNT; i++)
-        rc = db_prepare(db, statements[i], &s->statements[i], e);
     if (rc == 0)
         rc = add_tables(s, e) < 0 ? -1 : load_rows(s, e);
     if (rc < 0)
@@ -181,8 +173,6 @@ void import_store_free(struct import_store *s)
 {
     if (!s)
         return;
-    for (int i = 0; i < STATEMENT_COUNT; i++)
-        stmt_free(s->statements[i]);
     for (int i = 0; i < PUT_STATEMENTS; i++)
         stmt_free(s->put[i]);
     db_drop_table(s->db, "waiting_attempt");
@@ -258,13 +248,14 @@ static int keep_row(struct import_store *s, struct old_row *old, const struct im
             db_run(s->db, "DELETE FROM summary WHERE attempt_id = ?", VALUES(sql_int(old->id)), e) < 0)
             return -1;
     }
-    if (s->settles_all && stmt_run_with(s->statements[TOUCH], VALUES(sql_int(attempt->job_id)), e) < 0)
+    if (s->settles_all && db_run(s->db, touch_sql, VALUES(sql_int(attempt->job_id)), e) < 0)
         return -1;
     if (old->line == attempt->line)
         return 0;
     s->moved++;
     OWNED char *source = xasprintf("%s:%lld", s->file, (long long)attempt->line);
-    return stmt_run_with(s->statements[MOVE], VALUES(sql_int(old->id), sql_int(attempt->line), sql_text(source)), e);
+    return db_run(s->db, "UPDATE attempt SET line = ?2, log_tail = ?3 WHERE id = ?1",
+                  VALUES(sql_int(old->id), sql_int(attempt->line), sql_text(source)), e);
 }
 
 int import_store_next(struct import_store *s, int64_t *id, struct error *e)
@@ -306,7 +297,7 @@ int import_store_put(struct import_store *s, const struct imported_attempt *atte
         const struct hash128 line = hash_bytes(&attempt->line, sizeof attempt->line);
         hash_set_add(&s->new_lines, &line);
     }
-    return attempt->is_only ? 0 : stmt_run_with(s->statements[TOUCH], VALUES(sql_int(attempt->job_id)), e);
+    return attempt->is_only ? 0 : db_run(s->db, touch_sql, VALUES(sql_int(attempt->job_id)), e);
 }
 
 static int find_name(struct import_store *s, const char *name, struct stored_metric *out, struct error *e)
@@ -347,7 +338,7 @@ static int take_out_rest(struct import_store *s, struct import_removal *out, str
         const struct hash128 line = hash_bytes(&old->line, sizeof old->line);
         if (old->is_kept)
             continue;
-        if (stmt_run_with(s->statements[TAKE_OUT], VALUES(sql_int(old->id)), e) < 0)
+        if (db_run(s->db, "INSERT INTO temp.removed_attempt VALUES (?)", VALUES(sql_int(old->id)), e) < 0)
             return -1;
         *(hash_set_has(&s->new_lines, &line) ? &out->replaced : &out->taken_out) += 1;
     }

@@ -50,11 +50,11 @@ static int insert_sweep(struct db *db, const struct sweep *sweep, const struct s
 
 static int insert_further_objectives(struct db *db, const struct sweep *sweep, int64_t id, struct error *e)
 {
-    OWNED_STMT *s = NULL;
-    int rc = db_prepare(db, "INSERT INTO further_objective VALUES (?, ?, ?, ?)", &s, e);
+    int rc = 0;
     for (size_t i = 1; rc == 0 && i < sweep->objective_count; i++) {
         const struct objective *o = &sweep->objectives[i];
-        rc = stmt_run_with(s, VALUES(sql_int(id), sql_int((int64_t)i), sql_text(o->metric), sql_int(o->maximise)), e);
+        rc = db_run(db, "INSERT INTO further_objective VALUES (?, ?, ?, ?)",
+                    VALUES(sql_int(id), sql_int((int64_t)i), sql_text(o->metric), sql_int(o->maximise)), e);
     }
     return rc;
 }
@@ -139,19 +139,15 @@ int sweep_set_drawn(struct db *db, int64_t id, struct sweep_counts *counts, stru
 
 int sweep_record_rules(struct db *db, int64_t id, const struct rule_row *rules, size_t count, struct error *e)
 {
-    OWNED_STMT *s = NULL;
     /* Exclusions go with their rules. */
-    if (db_run(db, "DELETE FROM rule WHERE sweep_id = ?", VALUES(sql_int(id)), e) < 0 ||
-        db_prepare(db, "INSERT INTO rule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &s, e) < 0)
-        return -1;
-    int rc = 0;
+    int rc = db_run(db, "DELETE FROM rule WHERE sweep_id = ?", VALUES(sql_int(id)), e);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         const struct rule_row *r = &rules[i];
-        rc = stmt_run_with(s,
-                           VALUES(sql_int(id), sql_int((int64_t)i), sql_text(r->name), sql_text(r->require),
-                                  sql_text(r->reason), sql_text(r->source), sql_text(r->warning ? "warn" : "exclude"),
-                                  sql_int(r->excluded), r->alone < 0 ? sql_null() : sql_int(r->alone)),
-                           e);
+        rc = db_run(db, "INSERT INTO rule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    VALUES(sql_int(id), sql_int((int64_t)i), sql_text(r->name), sql_text(r->require),
+                           sql_text(r->reason), sql_text(r->source), sql_text(r->warning ? "warn" : "exclude"),
+                           sql_int(r->excluded), r->alone < 0 ? sql_null() : sql_int(r->alone)),
+                    e);
     }
     return rc;
 }
