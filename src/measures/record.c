@@ -99,17 +99,12 @@ static int attempt_load(const struct measures *m, struct db *db, int64_t attempt
     return rc;
 }
 
-static void input_free(struct input_samples *input)
-{
-    free_all(input->items, input->left_out);
-}
-
 static void attempt_unload(const struct measures *m, struct measured_attempt *a)
 {
     for (int i = 0; i < SECTION_COUNT; i++)
         free(a->specs[i]);
     for (size_t i = 0; a->inputs && i < m->input_count; i++)
-        input_free(&a->inputs[i]);
+        free_all(a->inputs[i].items, a->inputs[i].left_out);
     free(a->inputs);
 }
 
@@ -598,20 +593,6 @@ static void add_signature(const struct measures *m, int64_t sweep_id, struct buf
         buffer_printf(out, "\n%s", m->metrics[i].metric->name);
 }
 
-/* "" where there is none; the caller's. */
-static int read_signature(struct db *db, char **out, struct error *e)
-{
-    if (db_query_text(db, "SELECT value FROM meta WHERE name = '" META_NAME "'", NO_VALUES, out, e) < 0)
-        return -1;
-    *out = *out ? *out : xstrdup("");
-    return 0;
-}
-
-static int write_signature(struct db *db, const char *signature, struct error *e)
-{
-    return db_run(db, "INSERT OR REPLACE INTO meta VALUES ('" META_NAME "', ?)", VALUES(sql_text(signature)), e);
-}
-
 /* Forgets what the signature names, and definitions that this sweep does not have. */
 static int forget(const struct measures *m, struct db *db, const char *signature, struct error *e)
 {
@@ -700,7 +681,8 @@ static int renew(struct measures *m, struct db *db, int64_t sweep_id, const char
 {
     if (forget(m, db, before, e) < 0)
         return -1;
-    if (m && (put_constraints(m, db, e) < 0 || record_all(m, db, sweep_id, e) < 0 || write_signature(db, now, e) < 0))
+    if (m && (put_constraints(m, db, e) < 0 || record_all(m, db, sweep_id, e) < 0 ||
+              db_run(db, "INSERT OR REPLACE INTO meta VALUES ('" META_NAME "', ?)", VALUES(sql_text(now)), e) < 0))
         return -1;
     if (jobs_choose_representatives(db, "job WHERE attempt_id IS NOT NULL", e) < 0)
         return -1;
@@ -713,7 +695,8 @@ int measures_refresh(struct measures *m, struct db *db, int64_t sweep_id, bool a
     OWNED char *before = NULL;
     if (m)
         add_signature(m, sweep_id, &now);
-    int rc = read_signature(db, &before, e);
+    int rc = db_query_text(db, "SELECT value FROM meta WHERE name = '" META_NAME "'", NO_VALUES, &before, e);
+    before = before ? before : xstrdup("");
     if (rc == 0 && again && (m || *before))
         rc = renew(m, db, sweep_id, before, buffer_text(&now), e);
     else if (rc == 0 && strcmp(before, buffer_text(&now)) != 0)

@@ -302,11 +302,6 @@ static bool is_forced(char *const *forced, const char *failure)
     return strings_have(forced, "all") || strings_have(forced, failure);
 }
 
-static enum plan_mark mark_failed(const struct plan_request *r, const char *failure, int64_t tried)
-{
-    return is_forced(r->forced, failure) || tried < retry_allowed(r->policy, failure) ? PLAN_RETRY : PLAN_FAILED;
-}
-
 static enum plan_mark mark_row(const struct plan_request *r, const struct stmt *row)
 {
     const char *state = stmt_text(row, 0);
@@ -314,7 +309,9 @@ static enum plan_mark mark_row(const struct plan_request *r, const struct stmt *
     if (strcmp(state, "ok") == 0)
         return stmt_int(row, 2) >= r->space->sweep->job.repeat ? PLAN_DONE : PLAN_RETRY;
     if (strcmp(state, "failed") == 0)
-        return mark_failed(r, stmt_text(row, 1), stmt_int(row, 2));
+        return is_forced(r->forced, stmt_text(row, 1)) || stmt_int(row, 2) < retry_allowed(r->policy, stmt_text(row, 1))
+                   ? PLAN_RETRY
+                   : PLAN_FAILED;
     if (!started)
         return PLAN_NEW;
     return r->runner_alive ? PLAN_RUNNING : PLAN_RETRY;
@@ -439,24 +436,16 @@ static int take_witness(struct planner *p, const struct match *m, struct error *
     return knowledge_add(p->knowledge, (int64_t)p->witness_count, m->rank, true, e);
 }
 
-/* Jobs that are in the file were taken where they are. */
-static bool is_taken(const struct planner *p, const struct hash128 *key)
-{
-    return ANY(i, p->witness_count, memcmp(p->witnesses[i].bytes, key->bytes, sizeof key->bytes) == 0);
-}
-
 static int take_stored(void *context, const struct job_specs *row, struct error *e)
 {
     struct planner *p = context;
-    struct hash128 key;
     bool added;
-    memcpy(key.bytes, row->key, sizeof key.bytes);
-    if (is_taken(p, &key))
+    /* Jobs that are in the file were taken where they are. */
+    if (ANY(i, p->witness_count, memcmp(p->witnesses[i].bytes, row->key, sizeof p->witnesses[i].bytes) == 0))
         return 0;
-    p->witnesses = array_grow(p->witnesses, p->witness_count, sizeof *p->witnesses);
-    p->witnesses[p->witness_count] = key;
     int rc = knowledge_add_stored(p->knowledge, (int64_t)p->witness_count + 1, row, &added, e);
-    p->witness_count += added;
+    if (rc == 0 && added)
+        memcpy(array_add(p->witnesses, p->witness_count)->bytes, row->key, sizeof p->witnesses->bytes);
     return rc;
 }
 
@@ -511,13 +500,6 @@ static int give_reason(struct planner *p, const struct match *m, enum plan_mark 
     return 0;
 }
 
-static int give_match(const struct planner *p, const struct match *m, enum plan_mark mark,
-                      const struct hash128 *witness, struct error *e)
-{
-    const struct plan_request *r = p->request;
-    return r->each && p->plan->jobs <= r->each_most ? r->each(r->context, m, mark, witness, e) : 0;
-}
-
 static int take_match(struct planner *p, const struct match *m, struct error *e)
 {
     enum plan_mark mark;
@@ -540,7 +522,8 @@ static int take_match(struct planner *p, const struct match *m, struct error *e)
         if (p->request->space->prediction.asked)
             add_predictions(p->plan, m, (double)p->request->space->sweep->job.repeat);
     }
-    return give_match(p, m, mark, witness, e);
+    const struct plan_request *r = p->request;
+    return r->each && p->plan->jobs <= r->each_most ? r->each(r->context, m, mark, witness, e) : 0;
 }
 
 /* The jobs that are left are like `m`. */

@@ -429,13 +429,6 @@ static int read_sweep(struct replay_loading *l, struct error *e)
 /* The columns of src/search/replayed_jobs.sql. */
 enum job_column { JOB_ID, JOB_KEY, JOB_FAILURE, JOB_ATTEMPT, JOB_DEVICES, JOB_DURATION, JOB_OBJECTIVE, JOB_FIRST_SPEC };
 
-/* A static name for outcomes to point to. Classes of later versions become a generic failure. */
-static const char *failure_name(const char *failure)
-{
-    enum failure known = failure_by_name(failure);
-    return failure_names[known ? known : FAILURE_EXIT];
-}
-
 static struct replay_outcome read_outcome(const struct stmt *s)
 {
     struct replay_outcome o = {.outcome = {.kind = OUTCOME_OK,
@@ -446,8 +439,10 @@ static struct replay_outcome read_outcome(const struct stmt *s)
                                            .device_seconds = NAN}};
     if (!stmt_is_null(s, JOB_DURATION))
         o.outcome.device_seconds = (double)stmt_int(s, JOB_DURATION) / 1000 * (double)stmt_int(s, JOB_DEVICES);
+    /* Classes of later versions become a generic failure. */
+    const enum failure known = stmt_is_null(s, JOB_FAILURE) ? FAILURE_NONE : failure_by_name(stmt_text(s, JOB_FAILURE));
     if (!stmt_is_null(s, JOB_FAILURE))
-        o.failure = failure_name(stmt_text(s, JOB_FAILURE));
+        o.failure = failure_names[known ? known : FAILURE_EXIT];
     else if (isnan(o.outcome.objective))
         o.failure = failure_names[FAILURE_NO_METRIC];
     if (o.failure) {
