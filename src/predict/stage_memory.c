@@ -138,9 +138,13 @@ double stage_step_bytes(const struct training_plan *plan, const struct memory_co
     return is_fused ? 0 : c->step * width;
 }
 
+/* Gradients in 16 bits are stepped from a copy in fp32, but not by an optimizer that takes masters and moments of any
+ * width, whose bytes are then given: Megatron-LM's use_precision_aware_optimizer (core/optimizer/distrib_optimizer.py,
+ * decoupled_grad). */
 static double step_bytes(const struct plan_memory *m)
 {
-    return stage_step_bytes(m->plan, m->c) + (m->plan->gradient_bytes == 2 && m->c->master > 0 ? FP32_BYTES : 0);
+    bool widens = m->plan->gradient_bytes == 2 && m->c->master > 0 && m->plan->moment_bytes == 0;
+    return stage_step_bytes(m->plan, m->c) + (widens ? FP32_BYTES : 0);
 }
 
 static double flat_step_bytes(const struct plan_memory *m)

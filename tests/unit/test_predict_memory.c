@@ -404,6 +404,9 @@ TEST(memory_predict__phases__the_larger_alone)
     struct memory_prediction step = predict(gpt(2, 256, 4), plan, "megatron");
     assert_true(step.most.terms[MEMORY_LOGITS] == 0 && step.most.terms[MEMORY_ACTIVATIONS] == 0);
     assert_close(step.most.terms[MEMORY_BUFFERS], 4 * step.most.parameters / 2, 1e-12);
+    plan.moment_bytes = 8; /* an optimizer that takes any width */
+    assert_true(predict(gpt(2, 256, 4), plan, "megatron").most.terms[MEMORY_BUFFERS] == 0);
+    plan.moment_bytes = 0;
     plan.micro_batch = 64;
     struct memory_prediction pass = predict(gpt(2, 256, 4), plan, "megatron");
     assert_true(pass.most.terms[MEMORY_LOGITS] > 0 && pass.most.terms[MEMORY_WORKING] == 0);

@@ -272,7 +272,7 @@ static const struct bounds tables[] = {
     {"milabench.csv", 68, COUNTS_DEVICE, 0.04, 0.99, 0.27, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"ptd-benchmark.csv", 108, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
     {"gipfelsturm.csv", 42, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 25e9},
-    {"lsaie.csv", 30, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 25e9},
+    {"lsaie.csv", 30, COUNTS_ALLOCATED, 0.01, 1, 0.125, 1, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"nano-megatron.csv", 18, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
