@@ -15,7 +15,7 @@
  *                ZeRO stage 3: 2·bucket + 2·min(parameters, live, prefetch + gathered layers) + 2·(largest [5]
  *                layer or embedding; where layers are the units (no prefetch), embedding and head      [10]
  *                together; with unit_parameters the largest unit for a layer, and what no unit has together      [13]
- *                with these; with unlimited_gathers all layers)
+ *                with these; with unlimited_gathers all layers, the further ones freed but reserved)
  *                with a pipeline under whole_stages: (2 + gradient) · parameters of the rank             [11]
  *                FSDP's stage 2 (sharded_at_rest): 2 · parameters of the rank, in fp32 4                 [12]
  *                FSDP2, on one rank as well: in a layer's backward pass gradients of a layer, as they    [14]

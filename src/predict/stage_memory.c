@@ -276,6 +276,17 @@ static double buffer_bytes(const struct plan_memory *m, double parameters)
     return 2 * fmin(parameters, gathered(m)) + 2 * largest + bucket;
 }
 
+/* Gathered layers that the host has freed and the device still reads. The allocator counts them as free, and waits for
+ * them before memory runs out (c10/cuda/CUDACachingAllocator.cpp: free, synchronize_and_free_events). */
+static double freed_buffers(const struct plan_memory *m, double parameters)
+{
+    struct training_plan limited = *m->plan;
+    struct plan_memory of_limited = *m;
+    limited.unlimited_gathers = false;
+    of_limited.plan = &limited;
+    return !m->plan->unlimited_gathers ? 0 : buffer_bytes(m, parameters) - buffer_bytes(&of_limited, parameters);
+}
+
 /* Besides reduced gradients, FSDP2 has what the layer before is reduced from, and until the pass ends the head's, which
  * the root unit reduces. */
 static double unreduced_gradients(const struct plan_memory *m)
@@ -449,13 +460,17 @@ struct phase_load {
     double gradients;       /* those that exist only from the first backward pass on */
     double last;            /* of these, what the last layer to go backward has not yet given */
     double step, flat_step; /* temporaries of the step, and the part of them in one block */
+    double freed;           /* of buffers, while there are any */
 };
 
 static void take_phase(const struct plan_memory *m, const struct memory_stage *all, enum phase phase,
                        const struct phase_load *l, struct memory_stage *out)
 {
-    const double slack[PHASES] =
-        {[PHASE_LOGITS] = all->slack, [PHASE_STEP] = m->c->weights[MEMORY_BUFFERS] * l->flat_step};
+    const double buffers = m->c->weights[MEMORY_BUFFERS];
+    const double slack[PHASES] = {[PHASE_LOGITS] = all->slack + buffers * l->freed,
+                                  [PHASE_LAST_LAYER] = buffers * l->freed,
+                                  [PHASE_BACKWARD] = buffers * l->freed,
+                                  [PHASE_STEP] = buffers * l->flat_step};
     bool is_early = phase == PHASE_LOGITS || phase == PHASE_LAST_LAYER;
     double kept = is_early || (phase == PHASE_BACKWARD && l->gradients == 0) ? l->kept : 0;
     *out = *all;
@@ -480,7 +495,7 @@ static struct phase_load phase_load_of(const struct plan_memory *m, double dense
     bool is_first = m->c->frees_gradients != 0 && m->plan->micro_batches == 1 && m->plan->tuning == TUNING_FULL;
     double gradients = gradients_of(m, dense, m->replicas) + gradients_of(m, experts, m->expert_replicas);
     double last = m->plan->recompute == RECOMPUTE_FULL ? gradients_of(m, layer_parameters(m), m->replicas) : 0;
-    return (struct phase_load){kept, held, is_first ? gradients : 0, is_first ? last : 0, step, flat};
+    return (struct phase_load){kept, held, is_first ? gradients : 0, is_first ? last : 0, step, flat, 0};
 }
 
 /* Weights of a rank as they are before stage 3 divides them. */
@@ -523,6 +538,7 @@ static void weigh_peak(const struct plan_memory *m, const struct phase_load *l, 
     out->slack = out->terms[MEMORY_LOGITS] > 0 ? m->c->weights[MEMORY_LOGITS] * logit_slack(m) : 0;
     const struct memory_stage all = *out;
     if (m->c->phases == 0) {
+        out->slack += m->c->weights[MEMORY_BUFFERS] * l->freed;
         stage_weigh(m->c, l->kept, stage_unusable(m->plan, m->c), l->held, out);
         return;
     }
@@ -664,8 +680,9 @@ void stage_memory_fill(const struct plan_memory *m, int64_t stage, struct memory
     terms[MEMORY_LOGITS] =
         stage == m->head_stage ? logit_bytes(m) + cache_bytes(m, layers) + held_bytes(m, layers, true) : 0;
     terms[MEMORY_BUFFERS] = buffer_bytes(m, out->parameters) + saved_weights(m, layers);
-    const struct phase_load phases = phase_load_of(m, load.trained_dense, load.trained_experts, kept,
-                                                   length_pieces(m, terms) + emptied_blocks(m, out));
+    struct phase_load phases = phase_load_of(m, load.trained_dense, load.trained_experts, kept,
+                                             length_pieces(m, terms) + emptied_blocks(m, out));
+    phases.freed = freed_buffers(m, out->parameters);
     weigh_peak(m, &phases, out);
     out->allocated_bytes -= late_bytes(m, &load, out->terms);
     load_whole(m, out);

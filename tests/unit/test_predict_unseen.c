@@ -270,7 +270,7 @@ static const struct bounds tables[] = {
     {"minitrainbench.csv", 35, COUNTS_ALLOCATED, 0.21, 0.97, 0.33, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"gollem.csv", 21, COUNTS_ALLOCATED, 0.29, 0.66, 0.71, 0.6, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"milabench.csv", 68, COUNTS_DEVICE, 0.04, 0.99, 0.27, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
-    {"ptd-benchmark.csv", 108, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
+    {"ptd-benchmark.csv", 108, COUNTS_ALLOCATED, 0.048, 1, 0.24, 0.77, 0, 8, 0, NULL, RANK_FIRST, 0},
     {"gipfelsturm.csv", 42, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 25e9},
     {"lsaie.csv", 30, COUNTS_ALLOCATED, 0.01, 1, 0.125, 1, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"nano-megatron.csv", 18, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
