@@ -74,12 +74,9 @@ static double estimated_of(const struct predictor *p, const struct prediction *f
                    found->memory.most.bytes;
 }
 
-static void predict_row(struct predictor *p, const struct shared_table *t, size_t row, const struct said *said,
-                        struct figures *f)
+/* The inputs of a row, with what is said of all. */
+static void take_inputs(const struct shared_table *t, size_t row, const struct said *said, struct input_value *values)
 {
-    struct input_value values[INPUT_COUNT];
-    const struct prediction *found;
-    struct error e = ERROR_INIT;
     read_inputs(t, row, values);
     for (; said && said->input; said++) {
         struct input_value *value = &values[input_find(said->input)];
@@ -88,6 +85,15 @@ static void predict_row(struct predictor *p, const struct shared_table *t, size_
                          strcmp(said->of, shared_text(t, row, "device")) == 0))
             *value = (struct input_value){said->text ? INPUT_TEXT : INPUT_NUMBER, said->value, said->text};
     }
+}
+
+static void predict_row(struct predictor *p, const struct shared_table *t, size_t row, const struct said *said,
+                        struct figures *f)
+{
+    struct input_value values[INPUT_COUNT];
+    const struct prediction *found;
+    struct error e = ERROR_INIT;
+    take_inputs(t, row, said, values);
     if (predictor_predict(p, values, &found, &e) < 0)
         fail_msg("row %zu: %s", row + 2, e.text);
     double bytes = column(t, row, "memory_gib") * GIB, seconds = column(t, row, "step_s");
@@ -197,6 +203,9 @@ static const struct said of_meta[] = {{.input = "device", .text = "H100-96GB", .
                                       {.input = "flash_attention", .text = "fused", .of = "B200"},
                                       {.input = NULL}};
 
+/* MareNostrum's own H100 has 64 GB of HBM2e (chapter 15's error of memory, and its list of nodes). */
+static const struct said of_hbm2e[] = {{.input = "device", .text = "H100-96GB"}, {.input = NULL}};
+
 /* KempnerForge accumulates without synchronization (kempnerforge/training/grad.py, maybe_no_sync), in the fp32 that it
  * reduces (kempnerforge/distributed/parallel.py, default_mp_policy), and its head answers Replicate()
  * (tensor_parallel.py beside it). */
@@ -271,9 +280,11 @@ static const struct bounds tables[] = {
     {"gollem.csv", 21, COUNTS_ALLOCATED, 0.29, 0.66, 0.71, 0.6, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"milabench.csv", 68, COUNTS_DEVICE, 0.04, 0.99, 0.27, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"ptd-benchmark.csv", 108, COUNTS_ALLOCATED, 0.048, 1, 0.24, 0.77, 0, 8, 0, NULL, RANK_FIRST, 0},
-    {"gipfelsturm.csv", 42, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 25e9},
+    {"gipfelsturm.csv", 42, COUNTS_ALLOCATED, 0.015, 0.99, 0.22, 0.9, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"lsaie.csv", 30, COUNTS_ALLOCATED, 0.01, 1, 0.125, 1, 0, 0, 0, NULL, RANK_FIRST, 25e9},
-    {"nano-megatron.csv", 18, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
+    {"nano-megatron.csv", 18, COUNTS_ALLOCATED, 0.13, 0.99, 0.2, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"supercomputing-for-ai.csv", 27, COUNTS_RESERVED, 0.205, 0.76, 0.2, 0.99, 0, 0, 0, of_hbm2e, RANK_FIRST, 25e9},
+    {"attention-benchmark.csv", 22, COUNTS_ALLOCATED, 0.03, 0.99, 0.26, 0.74, 0, 1, 0, NULL, RANK_FIRST, 25e9},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
@@ -349,7 +360,7 @@ static void take_firsts(const struct shared_table *first, enum predicted_quantit
         const struct prediction *found;
         struct first *row = &out->rows[out->count++];
         assert_true(out->count <= LENGTH(out->rows));
-        read_inputs(&t, (size_t)shared_number(first, *at, "line") - 2, values);
+        take_inputs(&t, (size_t)shared_number(first, *at, "line") - 2, b->said, values);
         FAIL_IF(predictor_predict(p, values, &found, &e));
         *row = (struct first){.table = b,
                               .derivation = (size_t)shared_number(first, *at, "derivation"),
@@ -437,6 +448,6 @@ static void leave_each_out(const struct quantity *q)
  * gradients while it accumulates; the eighth Megatron's layouts in a trainer that is not Megatron's. */
 TEST(first_predictions__each_derivation_left_out__inside_the_interval)
 {
-    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.77, 0.05});
+    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.76, 0.08});
     leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.79, 0.08});
 }
