@@ -123,7 +123,8 @@ static struct keys keys_of(const char *text)
 {
     HELD(built) b = build_text(text);
     struct keys k = {.count = 0};
-    HELD(plan) p = listed_plan(b.space, INT64_MAX, &k);
+    struct plan p = listed_plan(b.space, INT64_MAX, &k);
+    plan_free(&p);
     qsort(k.hex, k.count, sizeof *k.hex, by_text);
     return k;
 }
