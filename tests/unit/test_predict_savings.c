@@ -255,3 +255,15 @@ TEST(step_predict__scores_of_operations__launched)
     plan.flash_attention = true;
     assert_close(term(plan, "megatron", TIME_LAUNCH), fused, 1e-3);
 }
+
+/* Four GH200 are a mesh: two have a third of their links in common, and a ring of four uses all. */
+TEST(step_predict__pair_of_a_mesh__the_links_between_them)
+{
+    const struct cluster mesh = {.device = device_find(NULL, "GH200"), .devices_per_node = 4};
+    for (int64_t tensor = 2; tensor <= 4; tensor += 2) {
+        const struct training_plan plan = {.tensor = tensor, .sequence = 2048};
+        const double share = (double)(tensor - 1) / (double)tensor, volume = 2 * share * 2 * 2048 * 2048;
+        assert_same(predict(gpt(24, 2048, 16), plan, mesh, "megatron").terms[TIME_TENSOR],
+                    (24 * 4 + 2) * volume / ((double)(tensor - 1) * 150e9));
+    }
+}
