@@ -34,17 +34,6 @@
  * second run. Some jobs fail by design, some leave a process behind, and each takes a lock that reveals two
  * simultaneous attempts of one job. */
 
-struct selftest_plan {
-    const char *program;      /* this program, which is started and killed */
-    const char *directory;    /* must be empty; holds the sweeps and databases */
-    char *const *environment; /* the runner's */
-    int64_t kills;
-    int64_t jobs; /* per sweep */
-    uint64_t seed;
-    void (*on_kill)(void *context, int64_t kills_so_far); /* may be NULL */
-    void *context;
-};
-
 struct selftest_report {
     int64_t kills, sweeps, jobs, attempts, lost;
     int64_t longest_orphan_ms; /* from a kill to the end of the last process, if that was waited for */
@@ -102,28 +91,17 @@ static void keep_finding(void *context, const struct audit_finding *f)
     error_add_line(context, ERROR_FAILED, "%s (%" PRId64 "): %s", f->what, f->count, f->examples);
 }
 
-static int audit(struct db *db, const char *path, struct error *e)
-{
-    struct error findings = ERROR_INIT;
-    size_t n;
-    if (audit_run(db, path, keep_finding, &findings, &n, e) < 0)
-        return -1;
-    if (n == 0)
-        return 0;
-    *e = findings;
-    return -1;
-}
-
 static int prove(struct db *db, const char *path, int64_t jobs, struct selftest_report *report, struct error *e)
 {
     int64_t found, attempts, lost;
+    size_t wrong;
     if (count(db, "SELECT count(*) FROM job", &found, e) < 0 ||
         count(db, "SELECT count(*) FROM attempt", &attempts, e) < 0 ||
         count(db, "SELECT count(*) FROM attempt WHERE failure = 'lost'", &lost, e) < 0)
         return -1;
     if (found != jobs)
         return error_set(e, ERROR_FAILED, "there are %" PRId64 " jobs, not %" PRId64, found, jobs);
-    if (ask_all(db, e) < 0 || audit(db, path, e) < 0)
+    if (ask_all(db, e) < 0 || audit_run(db, path, keep_finding, e, &wrong, e) < 0 || wrong)
         return -1;
     report->sweeps++;
     report->jobs += found;
@@ -161,8 +139,11 @@ enum {
     POLL_MS = 5
 };
 
+#define PROGRAM "/proc/self/exe"
+
 struct selftest {
-    const struct selftest_plan *options;
+    const struct selftest_options *options;
+    const char *directory; /* holds the sweeps and databases */
     struct selftest_report report;
     struct rng rng;
     int null_fd;
@@ -174,7 +155,7 @@ struct round {
     int log_fd;
 };
 
-#define NO_ROUND ((struct round){NULL, NULL, -1})
+extern char **environ;
 
 /* Uses all defaults, because they must ensure that every job ends, however often its runner died. */
 static const char sweep_head[] =
@@ -237,29 +218,20 @@ static int write_sweep(const char *directory, int64_t jobs, struct error *e)
 
 static void close_sweep(struct round *r)
 {
-    if (r->log_fd >= 0)
-        close(r->log_fd);
+    descriptor_close(&r->log_fd);
     free_all(r->directory, r->db_path);
-    *r = NO_ROUND;
 }
 
-static int open_sweep(const struct selftest *t, struct round *out, struct error *e)
+/* `*r` is to be closed in any case. */
+static int open_sweep(const struct selftest *t, struct round *r, struct error *e)
 {
-    struct round r = NO_ROUND;
-    r.directory = xasprintf("%s/sweep-%" PRId64, t->options->directory, t->report.sweeps + 1);
-    r.db_path = xasprintf("%s/results.db", r.directory);
-    OWNED char *log = xasprintf("%s/runner.log", r.directory);
-    int rc = write_sweep(r.directory, t->options->jobs, e);
-    if (rc == 0) {
-        r.log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-        rc = r.log_fd < 0 ? error_errno(e, errno, "%s: cannot write", r.directory) : 0;
-    }
-    if (rc < 0) {
-        close_sweep(&r);
+    *r = (struct round){.directory = xasprintf("%s/sweep-%" PRId64, t->directory, t->report.sweeps + 1), .log_fd = -1};
+    r->db_path = xasprintf("%s/results.db", r->directory);
+    OWNED char *log = xasprintf("%s/runner.log", r->directory);
+    if (write_sweep(r->directory, t->options->jobs, e) < 0)
         return -1;
-    }
-    *out = r;
-    return 0;
+    r->log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    return r->log_fd < 0 ? error_errno(e, errno, "%s: cannot write", r->directory) : 0;
 }
 
 /* --- a runner --- */
@@ -274,20 +246,12 @@ static pid_t start_runner(const struct selftest *t, const struct round *r, struc
     char *const argv[] = {(char *)"meshsweep",  (char *)"run",  (char *)"-c", (char *)"selftest.toml",
                           (char *)"-d",         r->db_path,     (char *)"-j", (char *)"4",
                           (char *)"--progress", (char *)"none", NULL};
-    const struct process_start start = {t->options->program,
-                                        argv,
-                                        t->options->environment,
-                                        r->directory,
-                                        t->null_fd,
-                                        r->log_fd,
-                                        r->log_fd,
-                                        NULL,
-                                        0,
-                                        NULL};
+    const struct process_start start = {PROGRAM,   argv, environ, r->directory, t->null_fd, r->log_fd,
+                                        r->log_fd, NULL, 0,       NULL};
     struct process_failure failure;
     pid_t pid = process_spawn(&start, NULL, &failure);
     if (pid < 0)
-        error_errno(e, failure.error_number, "%s: cannot start (%s)", t->options->program, failure.stage);
+        error_errno(e, failure.error_number, "%s: cannot start (%s)", PROGRAM, failure.stage);
     return pid;
 }
 
@@ -373,9 +337,10 @@ static int64_t random_life_us(struct selftest *t)
 
 static void count_kill(struct selftest *t)
 {
+    const int64_t kills = t->options->kills, step = kills >= 100 ? kills / 10 : 10;
     t->report.kills++;
-    if (t->options->on_kill)
-        t->options->on_kill(t->options->context, t->report.kills);
+    if (t->report.kills % step == 0)
+        output_message("%" PRId64 " of %" PRId64 " kills", t->report.kills, kills);
 }
 
 /* Runs one sweep: kills it until it finishes nevertheless or there have been enough kills, then checks it. */
@@ -400,36 +365,27 @@ static int run_round(struct selftest *t, const struct round *r, struct error *e)
 static int run_rounds(struct selftest *t, struct error *e)
 {
     do {
-        struct round r;
-        if (open_sweep(t, &r, e) < 0)
-            return -1;
-        int rc = run_round(t, &r, e);
-        close_sweep(&r);
-        if (rc < 0)
+        OWNED_BY(close_sweep) struct round r = {.log_fd = -1};
+        if (open_sweep(t, &r, e) < 0 || run_round(t, &r, e) < 0)
             return -1;
     } while (t->report.kills < t->options->kills);
     return 0;
 }
 
 /* 0 if everything holds. -1 with the first violation in `e`; then the directory is worth keeping. */
-static int selftest_run(const struct selftest_plan *options, struct selftest_report *out, struct error *e)
+static int selftest_run(struct selftest *t, struct error *e)
 {
-    struct selftest t = {.options = options, .rng = rng_stream(options->seed, 0)};
-    int64_t began_ms = clock_monotonic_ms();
-    t.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (t.null_fd < 0)
+    const int64_t began_ms = clock_monotonic_ms();
+    t->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (t->null_fd < 0)
         return error_errno(e, errno, "/dev/null: cannot open");
-    int rc = run_rounds(&t, e);
-    close(t.null_fd);
-    t.report.duration_ms = clock_monotonic_ms() - began_ms;
-    if (rc == 0)
-        *out = t.report;
+    int rc = run_rounds(t, e);
+    close(t->null_fd);
+    t->report.duration_ms = clock_monotonic_ms() - began_ms;
     return rc;
 }
 
-/* --- selftest --- */
-
-extern char **environ;
+/* --- the command --- */
 
 /* Absolute: runners have another working directory. */
 static char *make_directory(const char *where, struct error *e)
@@ -449,14 +405,6 @@ static int remove_one(const char *path, const struct stat *status, int type, str
     return remove(path);
 }
 
-static void report_kill(void *context, int64_t kills)
-{
-    const struct selftest_options *o = context;
-    int64_t step = o->kills >= 100 ? o->kills / 10 : 10;
-    if (kills % step == 0)
-        output_message("%" PRId64 " of %" PRId64 " kills", kills, o->kills);
-}
-
 static int print_report(const struct selftest_options *o, const struct selftest_report *r, struct error *e)
 {
     struct buffer b = BUFFER_INIT;
@@ -471,28 +419,16 @@ static int print_report(const struct selftest_options *o, const struct selftest_
     return output_people_take(&b, e);
 }
 
-int command_selftest(const struct selftest_options *given, struct error *e)
+int command_selftest(const struct selftest_options *o, struct error *e)
 {
-    struct selftest_options o = *given;
-    struct selftest_report report = {0};
-    char *directory = make_directory(o.directory, e);
+    OWNED char *directory = make_directory(o->directory, e);
     if (!directory)
         return -1;
-    const struct selftest_plan test = {
-        .program = "/proc/self/exe",
-        .directory = directory,
-        .environment = environ,
-        .kills = o.kills,
-        .jobs = o.jobs,
-        .seed = (uint64_t)o.seed,
-        .on_kill = report_kill,
-        .context = &o,
-    };
-    int rc = selftest_run(&test, &report, e);
-    if (rc == 0)
-        nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    else
+    struct selftest t = {.options = o, .directory = directory, .rng = rng_stream((uint64_t)o->seed, 0)};
+    if (selftest_run(&t, e) < 0) {
         output_message("the files of the test are kept in %s", directory);
-    free(directory);
-    return rc == 0 ? print_report(&o, &report, e) : -1;
+        return -1;
+    }
+    nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return print_report(o, &t.report, e);
 }
