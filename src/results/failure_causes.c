@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/sweep.h"
+#include "database/function.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/utf8.h"
 
@@ -25,8 +28,9 @@ struct caused_job {
 struct caused_jobs {
     struct caused_job *items; /* in the order of ids */
     size_t count;
-    size_t cause_count; /* looked at are the causes from 0 on, so many */
-    int64_t from_job;   /* jobs with smaller ids were not looked for; 0: all were */
+    size_t cause_count;
+    int64_t others;   /* jobs of further causes */
+    int64_t from_job; /* jobs with smaller ids were not looked for; 0: all were */
 };
 
 #define CAUSE_TERMS_MOST 3   /* of one match */
@@ -36,26 +40,10 @@ enum cause_relation { CAUSE_IS = 1, CAUSE_AT_LEAST, CAUSE_AT_MOST };
 static const char *const relation_signs[] = {[CAUSE_IS] = "=", [CAUSE_AT_LEAST] = ">=", [CAUSE_AT_MOST] = "<="};
 
 struct failure_cause {
-    char *class, *cause;         /* cause_text() */
-    char *message, *consequence; /* of the example: message "" and consequence NULL when none was recorded */
-    int64_t jobs, example_job;   /* the first one */
-    int64_t compared, ended;     /* jobs with the cause, of all that were compared */
-    cJSON *where, *words;        /* its matches, what explains most first, as JSON and as texts */
+    cJSON *said;          /* of "failures" of `status --json` */
+    cJSON *where, *words; /* its matches, what explains most first, as JSON and as texts */
+    int64_t compared;     /* jobs with the cause, of all that were compared */
 };
-
-struct causes {
-    struct failure_cause *items; /* of most jobs first */
-    size_t count;
-    int64_t others; /* jobs */
-};
-
-static const struct {
-    const char *name, *column;
-} sections[] = {{"cluster_spec", "cluster_id"},
-                {"model", "model_id"},
-                {"training_spec", "training_id"},
-                {"parallel_spec", "parallel_id"}};
-#define SECTION_COUNT LENGTH(sections)
 
 /* --- what the jobs have --- */
 
@@ -378,14 +366,14 @@ static char *title_of(const struct jobs *j, const struct swept_key *a)
     size_t count = 0;
     for (size_t i = 0; i < j->axis_count; i++)
         count += strcmp(j->axes[i].key, a->key) == 0;
-    return count == 1 ? xstrdup(a->key) : xasprintf("%s.%s", sections[a->section].name, a->key);
+    return count == 1 ? xstrdup(a->key) : xasprintf("%s.%s", section_names[a->section], a->key);
 }
 
 /* "all 12 with tp=8, micro_batch>=16; none of 36 without", "9 of 12 with tp=8; 3 of 36 without". */
-static void add_words(const struct failure_cause *c, const struct ended_share *met, const char *terms)
+static void add_words(const struct failure_cause *c, int64_t all, const struct ended_share *met, const char *terms)
 {
     OWNED_BUFFER words = BUFFER_INIT;
-    const long long jobs = met->jobs, ended = met->ended, others = c->compared - jobs, without = c->ended - ended;
+    const long long jobs = met->jobs, ended = met->ended, others = c->compared - jobs, without = all - ended;
     if (jobs == ended)
         buffer_printf(&words, "all %lld with %s", jobs, terms);
     else
@@ -425,12 +413,11 @@ static void add_match(struct jobs *j, size_t cause, const struct key_condition *
     }
     JSON_ADD(match, JSON_INT("jobs", met.jobs), JSON_INT("ended_jobs", met.ended));
     cJSON_AddItemToArray(out->where, match);
-    add_words(out, &met, buffer_text(&words));
+    add_words(out, (int64_t)j->row_count, &met, buffer_text(&words));
 }
 
 static void find_matches(struct jobs *j, size_t cause, struct failure_cause *out)
 {
-    out->ended = (int64_t)j->row_count;
     for (size_t i = 0; i < j->row_count; i++) {
         j->rows[i].matched = false;
         out->compared += j->rows[i].cause == cause;
@@ -453,7 +440,7 @@ static void find_matches(struct jobs *j, size_t cause, struct failure_cause *out
  * (Fisher's exact test, one-sided), then, where others share it, another one among the jobs that have it; then again
  * for the jobs of the cause that are not matched yet. A value counts where that is less likely than 0.05 divided by the
  * number of values looked at (Bonferroni), or where two jobs or more of the cause have it and nobody else. */
-static int read_matches(struct db *db, int64_t sweep_id, const struct caused_jobs *jobs, struct causes *c,
+static int read_matches(struct db *db, int64_t sweep_id, const struct caused_jobs *jobs, struct failure_cause *causes,
                         struct error *e)
 {
     struct jobs j = {0};
@@ -464,114 +451,62 @@ static int read_matches(struct db *db, int64_t sweep_id, const struct caused_job
     for (size_t a = 0; a < j.axis_count; a++)
         sort_levels(&j.axes[a]);
     j.looked_at = xcalloc(j.row_count + 1, sizeof *j.looked_at);
-    for (size_t i = 0; rc == 0 && i < jobs->cause_count; i++)
-        find_matches(&j, i, &c->items[i]);
+    for (size_t i = 0; i < jobs->cause_count; i++) {
+        const bool looked_at = rc == 0 && i < FAILURE_CAUSES_MATCHED;
+        if (looked_at)
+            find_matches(&j, i, &causes[i]);
+        JSON_ADD(cJSON_AddObjectToObject(causes[i].said, "compared"), JSON_INT("jobs", causes[i].compared),
+                 JSON_INT("ended_jobs", looked_at ? j.row_count : 0));
+    }
     jobs_free(&j);
     return rc;
 }
 
 /* --- the causes --- */
 
-/* Takes a job: id, failure, message, consequence. Returns the place of its cause; FAILURE_CAUSES_MOST: it is one too
- * many. */
-static size_t take_job(struct causes *c, const struct stmt *row)
+static void call_cause_text(const struct sql_value *arguments, struct buffer *out)
 {
-    const char *class = stmt_text(row, 1), *message = stmt_text(row, 2);
-    char *cause = cause_text(message);
-    size_t i = FIRST(k, c->count, strcmp(c->items[k].class, class) == 0 && strcmp(c->items[k].cause, cause) == 0);
-    if (i == FAILURE_CAUSES_MOST) {
-        c->others++;
-    } else if (i < c->count) {
-        c->items[i].jobs++;
-    } else {
-        *array_add(c->items, c->count) = (struct failure_cause){.class = xstrdup(class),
-                                                                .cause = cause,
-                                                                .message = xstrdup(message),
-                                                                .consequence = stmt_copy_text(row, 3),
-                                                                .jobs = 1,
-                                                                .example_job = stmt_int(row, 0),
-                                                                .where = cJSON_CreateArray(),
-                                                                .words = cJSON_CreateArray()};
-        return i;
-    }
-    free(cause);
-    return i;
+    OWNED char *cause = cause_text(arguments->text);
+    buffer_add_text(out, cause);
 }
 
-static int by_size(const void *a, const void *b)
+/* Fills `causes`, FAILURE_CAUSES_MOST of them. */
+static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct failure_cause *causes,
+                     struct caused_jobs *jobs, struct error *e)
 {
-    const struct failure_cause *x = a, *y = b;
-    if (x->jobs != y->jobs)
-        return (x->jobs < y->jobs) - (x->jobs > y->jobs);
-    return (x->example_job > y->example_job) - (x->example_job < y->example_job);
-}
-
-static int read_jobs(struct db *db, int64_t sweep_id, int64_t jobs_most, struct causes *out, struct caused_jobs *jobs,
-                     struct error *e)
-{
+    const struct sql_values values =
+        VALUES(sql_int(sweep_id), sql_int(jobs_most > 0 ? jobs_most : -1), sql_int(FAILURE_CAUSES_MOST));
     struct stmt *s = NULL;
-    int rc;
-    while ((rc = db_next(db,
-                         "SELECT j.id, j.failure, substr(coalesce(a.message, ''), 1, 2000), a.consequence, "
-                         "coalesce(a.id, 0) FROM (SELECT id, failure, attempt_id FROM job"
-                         " WHERE sweep_id = ?1 AND state = 'failed' ORDER BY id DESC LIMIT ?2) AS j"
-                         " LEFT JOIN attempt AS a ON a.id = j.attempt_id ORDER BY j.id",
-                         VALUES(sql_int(sweep_id), sql_int(jobs_most > 0 ? jobs_most : -1)), &s, e)) > 0) {
-        *array_add(jobs->items, jobs->count) = (struct caused_job){stmt_int(s, 0), take_job(out, s)};
+    int rc = db_add_text_function(db, "cause_text", 1, call_cause_text, e);
+    while (rc >= 0 && (rc = db_next(db, embedded_text("src/results/failure_causes.sql"), values, &s, e)) > 0) {
+        const size_t cause = (size_t)stmt_int(s, 1);
+        *array_add(jobs->items, jobs->count) = (struct caused_job){stmt_int(s, 0), cause};
+        jobs->others += cause == FAILURE_CAUSES_MOST;
+        if (cause == FAILURE_CAUSES_MOST || causes[cause].said)
+            continue;
+        causes[cause] = (struct failure_cause){.said = cJSON_CreateObject(), .words = cJSON_CreateArray()};
+        json_add_columns(causes[cause].said, s, 2);
+        causes[cause].where = cJSON_AddArrayToObject(causes[cause].said, "where");
+        jobs->cause_count++;
     }
     if (jobs->count > 0 && (int64_t)jobs->count == jobs_most)
         jobs->from_job = jobs->items[0].job_id;
     return rc;
 }
 
-/* Puts the most frequent first, and renumbers the causes of the jobs. */
-static void sort_causes(struct causes *c, struct caused_jobs *jobs)
-{
-    OWNED size_t *place = xcalloc(FAILURE_CAUSES_MOST + 1, sizeof *place);
-    OWNED int64_t *first = xcalloc(c->count + 1, sizeof *first);
-    for (size_t i = 0; i < c->count; i++)
-        first[i] = c->items[i].example_job;
-    if (c->count)
-        qsort(c->items, c->count, sizeof *c->items, by_size);
-    place[FAILURE_CAUSES_MOST] = FAILURE_CAUSES_MOST;
-    for (size_t i = 0; i < c->count; i++)
-        for (size_t k = 0; k < c->count; k++)
-            if (c->items[k].example_job == first[i])
-                place[i] = k;
-    for (size_t i = 0; i < jobs->count; i++)
-        jobs->items[i].cause = place[jobs->items[i].cause];
-}
-
-/* Hands its matches over. */
-static cJSON *cause_json(struct failure_cause *c)
-{
-    cJSON *item = cJSON_CreateObject();
-    JSON_ADD(item, JSON_STRING("class", c->class), JSON_TEXT("message", c->message),
-             JSON_TEXT("consequence", c->consequence), JSON_TEXT("cause", c->cause), JSON_INT("jobs", c->jobs),
-             JSON_INT("example_job", c->example_job));
-    cJSON_AddItemToObject(item, "where", c->where);
-    JSON_ADD(cJSON_AddObjectToObject(item, "compared"), JSON_INT("jobs", c->compared),
-             JSON_INT("ended_jobs", c->ended));
-    return item;
-}
-
 int failure_causes_read(struct db *db, int64_t sweep_id, int64_t jobs_most, struct failure_causes *out, struct error *e)
 {
-    struct causes c = {.items = NULL};
+    OWNED struct failure_cause *causes = xcalloc(FAILURE_CAUSES_MOST, sizeof *causes);
     struct caused_jobs jobs = {.items = NULL};
-    int rc = read_jobs(db, sweep_id, jobs_most, &c, &jobs, e);
-    if (rc == 0) {
-        sort_causes(&c, &jobs);
-        jobs.cause_count = c.count < FAILURE_CAUSES_MATCHED ? c.count : FAILURE_CAUSES_MATCHED;
-        rc = read_matches(db, sweep_id, &jobs, &c, e);
+    int rc = read_jobs(db, sweep_id, jobs_most, causes, &jobs, e);
+    if (rc == 0)
+        rc = read_matches(db, sweep_id, &jobs, causes, e);
+    *out = (struct failure_causes){cJSON_CreateArray(), cJSON_CreateArray(), jobs.others};
+    for (size_t i = 0; i < FAILURE_CAUSES_MOST; i++) {
+        cJSON_AddItemToArray(out->list, causes[i].said);
+        cJSON_AddItemToArray(out->words, causes[i].words);
     }
-    *out = (struct failure_causes){cJSON_CreateArray(), cJSON_CreateArray(), c.others};
-    for (size_t i = 0; i < c.count; i++) {
-        cJSON_AddItemToArray(out->list, cause_json(&c.items[i]));
-        cJSON_AddItemToArray(out->words, c.items[i].words);
-        free_all(c.items[i].class, c.items[i].cause, c.items[i].message, c.items[i].consequence);
-    }
-    free_all(c.items, jobs.items);
+    free(jobs.items);
     if (rc < 0)
         failure_causes_free(out);
     return rc;
