@@ -1,3 +1,5 @@
+#include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +9,284 @@
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "commands/commands.h"
-#include "commands/compare_jobs.h"
 #include "compare/before_after.h"
 #include "compare/comparison.h"
+#include "database/function.h"
 #include "database/open.h"
+#include "files/document.h"
 #include "page/page.h"
+#include "process/job_file.h"
 #include "report/saying.h"
 #include "results/conditions.h"
+#include "results/job_record.h"
 #include "results/json.h"
+#include "results/query.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/quantile.h"
+
+#define LOG_MOST (16 << 20)
+#define LINES_LISTED 5
+
+struct two_sides {
+    struct db *db;
+    cJSON *jobs[2]; /* their numbers */
+    cJSON *document;
+};
+
+/* --- two jobs, or two sets of them, side by side --- */
+
+/* Returns whether the word names jobs, not a database: a job's number or the beginning of its key, or a condition in
+ * SQL. */
+static bool compare_names_jobs(const char *word)
+{
+    const size_t length = strlen(word);
+    return (length > 0 && strspn(word, "0123456789") == length) ||
+           (length >= 8 && strspn(word, "0123456789abcdefABCDEF") == length) || strpbrk(word, "=<> ");
+}
+
+static int find_jobs(struct db *db, const char *word, cJSON *out, struct error *e)
+{
+    const struct result_query q = {.where = word, .columns = "job"};
+    OWNED_STMT *s = NULL;
+    int64_t job;
+    if (!strpbrk(word, "=<> ")) {
+        int rc = job_named(db, word, &job, e);
+        if (rc == 0)
+            cJSON_AddItemToArray(out, cJSON_CreateNumber((double)job));
+        return rc;
+    }
+    int rc = result_query_open(db, &q, &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        cJSON_AddItemToArray(out, cJSON_CreateNumber(stmt_double(s, 0)));
+        rc = 0;
+    }
+    return rc == 0 && !out->child ? error_set(e, ERROR_NOTHING, "%s: no job of the current sweep is like that", word)
+                                  : rc;
+}
+
+/* --- figures --- */
+
+/* Of the runs of a side: its median, its mean and half the 95 % interval of that by Student's t; for one run from its
+ * samples, if they are independent and the value is their middle. `values` is sorted. */
+static bool statistic_of(const char *name, double *values, size_t count, double stddev, double samples, double *out)
+{
+    struct standard_error error = {NAN, 0};
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        mean += values[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - mean) * (values[i] - mean);
+    if (count > 1)
+        error = (struct standard_error){sqrt(squares / (double)(count - 1) / (double)count), (double)count - 1};
+    else if (samples > 1 && isfinite(stddev))
+        error = (struct standard_error){stddev / sqrt(samples), samples - 1};
+    *out = strcmp(name, "value") == 0   ? median(values, count)
+           : strcmp(name, "mean") == 0  ? mean
+           : error.freedom < 1          ? (double)NAN
+           : strcmp(name, "half") == 0  ? student_quantile(0.975, error.freedom) * error.error
+           : strcmp(name, "error") == 0 ? error.error
+                                        : error.freedom;
+    return !isnan(*out);
+}
+
+/* statistic(NAME, values, stddev, samples) */
+static bool statistic(void *context, const struct sql_value *a, int count, double *out)
+{
+    OWNED double *values = NULL;
+    OWNED_JSON *list = count == 4 && a[1].type == COLUMN_TEXT ? cJSON_Parse(a[1].text) : NULL;
+    const cJSON *value;
+    size_t n = 0;
+    (void)context;
+    cJSON_ArrayForEach(value, list)
+    {
+        *array_add(values, n) = value->valuedouble;
+    }
+    return n && statistic_of(a[0].text, values, n, sql_number(&a[2]), sql_number(&a[3]), out);
+}
+
+/* --- what differs --- */
+
+struct given_values {
+    cJSON *all; /* [side, "config.yaml: data.lr", "0.1"] each */
+    int side;
+    const char *file;
+};
+
+static void add_given(struct given_values *g, char *name, const char *text)
+{
+    cJSON *item = cJSON_CreateArray();
+    cJSON_AddItemToArray(item, cJSON_CreateNumber(g->side));
+    cJSON_AddItemToArray(item, cJSON_CreateString(name));
+    cJSON_AddItemToArray(item, cJSON_CreateString(text));
+    cJSON_AddItemToArray(g->all, item);
+    free(name);
+}
+
+static void add_leaf(void *context, const char *path, const struct doc_node *leaf)
+{
+    struct given_values *g = context;
+    add_given(g, xasprintf("%s: %s", g->file, path), leaf->text ? leaf->text : doc_kind_names[leaf->kind]);
+}
+
+/* Adds the values of a file, or the lines of one that is only text. */
+static void add_values(struct given_values *g, const char *text, size_t length)
+{
+    struct doc d;
+    struct error ignored = ERROR_INIT;
+    const enum file_format format = file_format_of(g->file);
+    if (format != FORMAT_NONE && document_parse(g->file, text, length, format, &d, &ignored) == 0) {
+        document_leaves(&d, add_leaf, g);
+        document_free(&d);
+        return;
+    }
+    for (int line = 1; *text; line++) {
+        const size_t n = strcspn(text, "\n");
+        OWNED char *words = xstrndup(text, n);
+        add_given(g, xasprintf("%s:%d", g->file, line), words);
+        text += n + (text[n] == '\n');
+    }
+}
+
+/* The values of the files that the jobs of a side were given. */
+static int read_given(struct db *db, const char *jobs, struct given_values *g, struct error *e)
+{
+    static const char sql[] =
+        "SELECT f.path, t.text FROM json_each(?1) AS n JOIN job AS j ON j.id = n.value"
+        " JOIN attempt_file AS f ON f.attempt_id = coalesce(j.attempt_id, (SELECT max(id) FROM attempt"
+        " WHERE job_id = j.id AND kind = 'trial')) JOIN given_text AS t ON t.id = f.text_id ORDER BY f.path, t.id";
+    OWNED_STMT *s = NULL;
+    int rc = db_query(db, sql, VALUES(sql_text(jobs)), &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        g->file = stmt_text(s, 0);
+        add_values(g, stmt_text(s, 1), (size_t)stmt_bytes(s, 1));
+        rc = 0;
+    }
+    return rc;
+}
+
+static int read_document(struct two_sides *p, const char *first, const char *second, struct error *e)
+{
+    OWNED_STMT *s = NULL;
+    OWNED_JSON *all = cJSON_CreateArray();
+    struct given_values given = {.all = all}, others = {.all = all, .side = 1};
+    int rc = read_given(p->db, first, &given, e) < 0 || read_given(p->db, second, &others, e) < 0 ? -1 : 0;
+    OWNED char *values = cJSON_PrintUnformatted(all);
+    if (rc == 0)
+        rc = db_add_real_function(p->db, "statistic", statistic, NULL, e);
+    if (rc == 0)
+        rc = answer_open(p->db, "sql/answers/side_by_side.sql", NULL,
+                         VALUES(sql_text(first), sql_text(second), sql_text(values)), &s, e);
+    rc = rc < 0 ? rc : stmt_next(s, e);
+    return rc <= 0 ? rc : answer_take(s, 0, &p->document, e);
+}
+
+/* --- logs --- */
+
+/* Reads what was kept of the output of the attempt that stands for the job, or of its newest; NULL: nothing. The
+ * caller's. */
+static int read_log(const struct two_sides *p, const cJSON *job, char **out, struct error *e)
+{
+    struct job_log log = {0};
+    int64_t number = 0;
+    *out = NULL;
+    if (db_query_int(p->db, "SELECT a.number FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id WHERE j.id = ?",
+                     VALUES(sql_int((int64_t)job->valuedouble)), 0, &number, e) < 0)
+        return -1;
+    if (job_log_read(p->db, (int64_t)job->valuedouble, number, &log, NULL) == 0 && log.directory) {
+        OWNED char *files = store_directory_of(p->db);
+        OWNED char *path = log.directory[0] == '/' ? xasprintf("%s/output.log", log.directory)
+                                                   : xasprintf("%s/%s/output.log", files, log.directory);
+        *out = job_file_text(path, LOG_MOST);
+    }
+    job_log_free(&log);
+    return 0;
+}
+
+/* The line without its digits: times and numbers of steps differ in any two logs. */
+static bool are_alike(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t i = 0, k = 0;
+    for (;;) {
+        while (i < a_length && (isdigit((unsigned char)a[i]) || strchr(".+-e", a[i])))
+            i++;
+        while (k < b_length && (isdigit((unsigned char)b[k]) || strchr(".+-e", b[k])))
+            k++;
+        if (i == a_length || k == b_length)
+            return i == a_length && k == b_length;
+        if (a[i++] != b[k++])
+            return false;
+    }
+}
+
+static void add_line(struct two_sides *p, size_t line, const char *const text[2], const size_t length[2], bool has[2])
+{
+    OWNED char *first = xstrndup(text[0], length[0]), *second = xstrndup(text[1], length[1]);
+    JSON_ITEM(cJSON_GetObjectItemCaseSensitive(p->document, "log_lines"), JSON_INT("line", line),
+              JSON_TEXT("of_first", has[0] ? first : NULL), JSON_TEXT("of_second", has[1] ? second : NULL));
+}
+
+/* The first lines that differ, and then the first that do so in more than numbers. */
+static void compare_logs(struct two_sides *p, const char *first, const char *second)
+{
+    const char *at[2] = {first, second};
+    int plain = 0, in_words = 0;
+    for (size_t line = 1; (*at[0] || *at[1]) && (plain < LINES_LISTED || in_words < LINES_LISTED); line++) {
+        const size_t length[2] = {strcspn(at[0], "\n"), strcspn(at[1], "\n")};
+        bool has[2] = {*at[0] != '\0', *at[1] != '\0'};
+        const bool same = has[0] == has[1] && length[0] == length[1] && memcmp(at[0], at[1], length[0]) == 0;
+        const bool alike = has[0] == has[1] && are_alike(at[0], length[0], at[1], length[1]);
+        if (!same && (plain < LINES_LISTED || (!alike && in_words < LINES_LISTED)))
+            add_line(p, line, at, length, has);
+        plain += !same;
+        in_words += !alike;
+        for (size_t k = 0; k < 2; k++)
+            at[k] += length[k] + (at[k][length[k]] == '\n');
+    }
+}
+
+static int read_logs(struct two_sides *p, struct error *e)
+{
+    OWNED char *first = NULL, *second = NULL, *why = NULL;
+    const cJSON *jobs[2] = {p->jobs[0]->child, p->jobs[1]->child};
+    cJSON_AddArrayToObject(p->document, "log_lines");
+    if (!jobs[0] || !jobs[1] || jobs[0]->next || jobs[1]->next)
+        why = xstrdup("only the logs of two jobs are compared");
+    else if (read_log(p, jobs[0], &first, e) < 0 || read_log(p, jobs[1], &second, e) < 0)
+        return -1;
+    else if (!first || !second)
+        why = xasprintf("there is no log of job %.0f, or it has more than %d MiB", jobs[first != NULL]->valuedouble,
+                        LOG_MOST >> 20);
+    else
+        compare_logs(p, first, second);
+    json_add_text(p->document, "no_log", why);
+    return 0;
+}
+
+static int read_all(struct two_sides *p, char *const words[2], struct error *e)
+{
+    if (find_jobs(p->db, words[0], p->jobs[0], e) < 0 || find_jobs(p->db, words[1], p->jobs[1], e) < 0)
+        return -1;
+    OWNED char *first = cJSON_PrintUnformatted(p->jobs[0]), *second = cJSON_PrintUnformatted(p->jobs[1]);
+    return read_document(p, first, second, e) < 0 ? -1 : read_logs(p, e);
+}
+
+/* Prints two runs, or two sets of them, side by side. An exit status, or -1. */
+static int compare_jobs(const char *db, char *const words[2], bool json, struct error *e)
+{
+    OWNED_DB *opened = NULL;
+    OWNED_JSON *first = cJSON_CreateArray(), *second = cJSON_CreateArray();
+    /* One transaction: a runner may be at work. */
+    if (store_open_read_only(db, &opened, e) < 0 || db_read_begin(opened, e) < 0)
+        return -1;
+    struct two_sides p = {.db = opened, .jobs = {first, second}};
+    int rc = read_all(&p, words, e);
+    db_read_end(opened);
+    if (rc == 0)
+        return output_answer_take(json, "sql/texts/side_by_side.sql", p.document, NULL, e);
+    cJSON_Delete(p.document);
+    return rc;
+}
 
 /* --- two databases --- */
 
@@ -81,8 +351,6 @@ static int compare_databases(const struct compare_databases_request *r, struct e
                           VALUES(sql_int(STATUS_FAILED), sql_int(STATUS_JOBS_FAILED)), STATUS_OK, &status, e);
     return rc < 0 ? -1 : (int)status;
 }
-
-/* --- two jobs, or one key --- */
 
 /* --- pairs in tables --- */
 

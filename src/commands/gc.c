@@ -23,7 +23,7 @@
 #include "util/memory.h"
 #include "util/string_list.h"
 
-#define PULL_SUFFIX ".pull-"        /* and six characters: pull.c */
+#define PULL_SUFFIX ".pull-"        /* and six characters: merge.c */
 #define PULLING_MS INT64_C(3600000) /* a pull that has written nothing for so long is not at work */
 
 /* --- files --- */
