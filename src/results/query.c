@@ -137,48 +137,23 @@ static int check_condition(const struct string_list *t, const char *where, struc
 
 /* --- which columns --- */
 
-static const char *const rarely_read[] = {"key", "in_sweep", "partial", "not_finite", "directory", "started", "ended"};
-
-/* Keys that every spec of their kind has with the same value: they tell no row from another. */
-static int read_constant_keys(struct db *db, struct string_list *out, struct error *e)
+/* All but those that are rarely read, and keys that every spec of their kind has with the same value: they tell no row
+ * from another. A column has the bare name of a key only where no other column has it: `state` is no key where there is
+ * a `model.state`. */
+static int choose_brief(struct db *db, const struct result_query *q, struct string_list *out, struct error *e)
 {
+    static const char sql[] =
+        "SELECT name FROM pragma_table_info('results') WHERE name NOT IN ('key', 'in_sweep', 'partial', 'not_finite',"
+        " 'directory', 'started', 'ended') AND name COLLATE NOCASE NOT IN (SELECT kind || '.' || key FROM same)"
+        " AND name COLLATE NOCASE NOT IN (SELECT key FROM same WHERE (kind || '.' || key) COLLATE NOCASE NOT IN"
+        " (SELECT name FROM pragma_table_info('results'))) ORDER BY cid";
     OWNED_STMT *s = NULL;
-    if (status_part(db, "SELECT kind || '.' || key FROM same", NO_VALUES, &s, e) < 0)
+    if (status_part(db, sql, NO_VALUES, &s, e) < 0)
         return -1;
     int rc;
     while ((rc = stmt_next(s, e)) > 0)
-        string_list_add(out, stmt_copy_text(s, 0));
-    return rc;
-}
-
-/* A column has the bare name of a key only where no other column has it: `state` is no key where there is a
- * `model.state`. */
-static bool is_constant(const struct string_list *constant, const struct string_list *all, const char *title)
-{
-    for (size_t i = 0; i < constant->count; i++) {
-        const char *qualified = constant->items[i], *bare = strchr(qualified, '.') + 1;
-        if (strcasecmp(qualified, title) == 0 ||
-            (strcasecmp(bare, title) == 0 && !ANY(k, all->count, strcasecmp(all->items[k], qualified) == 0)))
-            return true;
-    }
-    return false;
-}
-
-static bool is_rarely_read(const struct result_query *q, const char *title)
-{
-    if (!q->every_sweep && strcmp(title, "sweep") == 0)
-        return true;
-    return ANY(i, LENGTH(rarely_read), strcmp(rarely_read[i], title) == 0);
-}
-
-static int choose_brief(struct db *db, const struct result_query *q, const struct string_list *all,
-                        struct string_list *out, struct error *e)
-{
-    OWNED_LIST constant = STRING_LIST_INIT;
-    int rc = read_constant_keys(db, &constant, e);
-    for (size_t i = 0; rc == 0 && i < all->count; i++)
-        if (!is_rarely_read(q, all->items[i]) && !is_constant(&constant, all, all->items[i]))
-            string_list_add(out, xstrdup(all->items[i]));
+        if (q->every_sweep || strcmp(stmt_text(s, 0), "sweep") != 0)
+            string_list_add(out, stmt_copy_text(s, 0));
     return rc;
 }
 
@@ -203,7 +178,7 @@ static int choose_columns(struct db *db, const struct result_query *q, const str
     if (q->columns)
         return choose_named(all, q, out, e);
     if (q->brief)
-        return choose_brief(db, q, all, out, e);
+        return choose_brief(db, q, out, e);
     for (size_t i = 0; i < all->count; i++)
         string_list_add(out, xstrdup(all->items[i]));
     return 0;
@@ -311,45 +286,24 @@ static int choose_index(struct db *db, const struct result_query *q, const struc
 
 /* Rows of configurations: the specs without replicate keys tell them apart. Columns that are neither keys nor numbers
  * are left out; other values than means are those of the first job. */
-static int write_means(struct db *db, const struct result_query *q, const struct string_list *all, struct buffer *b,
-                       struct error *e)
+static int write_means(struct db *db, const struct result_query *q, struct buffer *b, struct error *e)
 {
-    OWNED_LIST replicates = STRING_LIST_INIT;
-    bool is_key = false, is_metric = false;
+    OWNED char *means = NULL;
     buffer_add_text(b, "WITH ");
-    if (db_query_texts(db, "SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'",
-                       NO_VALUES, &replicates, e) < 0 ||
+    if (db_query_text(db, embedded_text("src/results/means.sql"), NO_VALUES, &means, e) < 0 ||
         configurations_add_same(db, b, e) < 0)
         return -1;
-    buffer_add_text(b, " SELECT min(r.job) AS job");
-    for (size_t i = 0; i < all->count; i++) {
-        const char *title = all->items[i];
-        is_key &= strcmp(title, "state") != 0;
-        is_metric &= strcmp(title, "max_rss") != 0;
-        if (is_metric || (is_key && !is_constant(&replicates, all, title))) {
-            buffer_add_text(b, is_metric ? ", avg(iif(r.state = 'ok', r." : ", r.");
-            buffer_add_quoted(b, title, '\"');
-            buffer_add_text(b, is_metric ? ", NULL)) AS " : "");
-            if (is_metric)
-                buffer_add_quoted(b, title, '\"');
-        }
-        if (strcmp(title, "state") == 0)
-            buffer_add_text(b, ", sum(r.state = 'ok') AS replicates, sum(r.state = 'failed') AS replicates_failed,"
-                               " sum(r.state IN ('pending', 'running')) AS replicates_open");
-        is_key |= strcmp(title, "in_sweep") == 0;
-        is_metric |= strcmp(title, "attempts") == 0;
-    }
-    buffer_add_text(b, " FROM (SELECT * FROM results WHERE ");
+    if (!means)
+        return error_set(e, ERROR_USAGE,
+                         "--means: [sweep] replicate names no keys over which means could be taken; a job's repeats "
+                         "are one value already");
+    buffer_printf(b, " SELECT min(r.job) AS job%s FROM (SELECT * FROM results WHERE ", means);
     add_condition(q, b);
     buffer_add_text(b, ") AS r JOIN job AS j ON j.id = r.job LEFT JOIN same AS c ON c.id = j.cluster_id LEFT JOIN same "
                        "AS m"
                        " ON m.id = j.model_id LEFT JOIN same AS t ON t.id = j.training_id LEFT JOIN same AS p"
                        " ON p.id = j.parallel_id GROUP BY c.same, m.same, t.same, p.same ORDER BY 1 LIMIT ?3");
-    return replicates.count > 0
-               ? 0
-               : error_set(e, ERROR_USAGE,
-                           "--means: [sweep] replicate names no keys over which means could be taken; a job's repeats "
-                           "are one value already");
+    return 0;
 }
 
 static void write_statement(const struct result_query *q, const struct string_list *chosen,
@@ -395,7 +349,7 @@ int result_query_open(struct db *db, const struct result_query *q, struct stmt *
         return -1;
     if (!q->means)
         write_statement(q, &chosen, &order, &sql);
-    if ((q->means && write_means(db, q, &all, &sql, e) < 0) || db_prepare(db, buffer_text(&sql), &s, e) < 0)
+    if ((q->means && write_means(db, q, &sql, e) < 0) || db_prepare(db, buffer_text(&sql), &s, e) < 0)
         return -1;
     stmt_bind(s, VALUES(sql_int(q->every_sweep), sql_text(q->state), sql_int(q->limit > 0 ? q->limit : -1)));
     if (order.metric)
