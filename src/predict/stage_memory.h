@@ -11,9 +11,9 @@
  * the states, a phase has activations, buffers, and logits or working memory; the last one has only the optimizer's
  * temporaries. These are (step unless the optimizer is fused + flat_step below stage 3 + 4 if 2-byte
  * gradients are widened, which moments of a given width say they are not) / N per parameter, at least tied_sum·V·h/t
- * while the two gradients of a tied embedding are added up. If gradients are freed (frees_gradients) and there is one micro-batch, there are none yet with the logits
- * and in the last layer's backward pass, and activations are gone when all gradients are there, which under full
- * recompute are all but a layer's while that goes backward.
+ * while the two gradients of a tied embedding are added up. If gradients are freed (frees_gradients) and there is one
+ * micro-batch, there are none yet with the logits and in the last layer's backward pass, and activations are gone when
+ * all gradients are there, which under full recompute are all but a layer's while that goes backward.
  *
  * Besides what its layers keep (layer_memory.h), a stage keeps
  *
