@@ -531,7 +531,7 @@ static const struct score_kernels *score_kernels(const struct plan_time *t)
     const struct memory_coefficients *c = &t->framework->memory;
     double from = t->framework->time.fuses_scores;
     bool has_kernel = from > 0 && t->tensor >= from && t->plan->attention_kernel != ATTENTION_KERNEL_EAGER;
-    if (has_kernel || t->plan->compiled)
+    if ((has_kernel && !plan_is_fp32(t->plan)) || t->plan->compiled)
         return &fused;
     if (plan_is_fp32(t->plan))
         return &apart;

@@ -42,7 +42,7 @@
  *                 scores that are not fused, read and written by the kernels of softmax and dropout and  [11]
  *                 the products around them: 8 bytes per score forward and 14 backward, with dropout
  *                 11 and 19; forward twice with selective recompute. Where torch's operations scale,
- *                 mask, soften and drop one after the other (fuses_scores, eager), 16 and 18; with a softmax in   [31]
+ *                 mask, soften and drop one after the other (fuses_scores, eager, fp32), 16 and 18; a softmax in  [31]
  *                 fp32 24 and 28, under autocast 32 and 36; with dropout 5, under autocast 9, more of both
  *                 RMS norms of torch's operations (eager) where the framework's are a kernel, 32 a number  [33]
  *                 forward and 86 backward. Where they are its own (norm_bytes) they are in the passes above,

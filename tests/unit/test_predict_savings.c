@@ -267,3 +267,16 @@ TEST(step_predict__pair_of_a_mesh__the_links_between_them)
                     (24 * 4 + 2) * volume / ((double)(tensor - 1) * 150e9));
     }
 }
+
+/* Megatron-LM's kernel for scores takes 16 bits alone: in fp32 torch's operations compute them, as they do if told. */
+TEST(step_predict__scores_in_fp32__without_a_kernel)
+{
+    for (int wide = 0; wide <= 1; wide++) {
+        struct training_plan plan = {.sequence = 2048, .micro_batch = 8};
+        plan.precision = wide ? PRECISION_TF32 : PRECISION_BF16;
+        const double own = predict(gpt(24, 2048, 16), plan, *a100(), "megatron").seconds;
+        plan.attention_kernel = ATTENTION_KERNEL_EAGER;
+        const double told = predict(gpt(24, 2048, 16), plan, *a100(), "megatron").seconds;
+        assert_true(wide ? own == told : own < told);
+    }
+}
