@@ -2,10 +2,24 @@
 -- NULL.
 CREATE TABLE asked (most, memory_words); -- one row: the most combinations or plans listed; whose memory was measured
 
--- Combinations. rest, size: the words without the key of a frontier, and its value. verdict: its name.
+-- Combinations. rest, size: the words without the key of a frontier, and its value. verdict: its name. document: of the
+-- combination (src/cli/match_words.h), where rows are asked for.
 CREATE TABLE seen (n INTEGER PRIMARY KEY, words, state, failure, why, memory_of, memory, memory_low, memory_high,
     memory_note, verdict, oom, largest_rank, usable, before, is_audit, measured_memory, time, time_low, time_high,
-    time_note, peak_s, flops, peak_flops, measured_time, framework, features, by_evidence, rest, size);
+    time_note, peak_s, flops, peak_flops, measured_time, framework, features, by_evidence, rest, size, job, document,
+    derived AS (document ->> '$.keys.derived') STORED, cluster_spec AS (document ->> '$.keys.cluster_spec') STORED,
+    model AS (document ->> '$.keys.model') STORED, training_spec AS (document ->> '$.keys.training_spec') STORED,
+    parallel_spec AS (document ->> '$.keys.parallel_spec') STORED);
+
+-- As rows, which can be filtered, ordered and selected by column like those of `results`.
+CREATE VIEW prediction AS SELECT +n AS number, document ->> 'key' AS key, iif(state = '', 'new', state) AS state,
+    nullif(failure, '') AS failure, memory AS predicted_memory, iif(memory IS NULL, NULL, memory_low) AS memory_low,
+    iif(memory IS NULL, NULL, memory_high) AS memory_high, iif(verdict IS NULL, NULL, oom) AS oom_probability,
+    time AS predicted_time, iif(time IS NULL, NULL, time_low) AS time_low, iif(time IS NULL, NULL, time_high) AS time_high,
+    peak_s / time AS mfu, nullif(why, '') AS no_prediction, job, verdict, measured_memory, measured_time, words, derived,
+    cluster_spec, model, training_spec, parallel_spec
+    FROM seen;
+CREATE TABLE metric_definition (name TEXT PRIMARY KEY, unit, counter, rank);
 
 CREATE VIEW list (n, line) AS
 SELECT n, words || iif(state = '', '', '  ' || state) || iif(failure = '', '', '/' || failure)

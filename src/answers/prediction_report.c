@@ -32,7 +32,7 @@ int prediction_report_create(const struct report_request *request, struct predic
     if (rc == 0)
         rc = db_prepare(r->db,
                         "INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                        "?, ?, ?, ?, ?, ?, ?)",
+                        "?, ?, ?, ?, ?, ?, ?, ?, ?)",
                         &r->insert, e);
     if (rc == 0)
         rc =
@@ -104,7 +104,8 @@ static int add_seen(struct prediction_report *r, const struct predicted_row *row
                                 sql_real(t ? p->seconds : NAN), sql_real(p->low_s), sql_real(p->high_s),
                                 sql_text(time_note), sql_real(p->peak_seconds), sql_real(p->flops),
                                 sql_real(p->peak_flops), sql_real(row->measured_s), sql_text(p->where.framework),
-                                sql_int(p->features), sql_int(by_evidence), sql_text(rest), sql_real(size)),
+                                sql_int(p->features), sql_int(by_evidence), sql_text(rest), sql_real(size),
+                                sql_positive(row->job), sql_text(row->document)),
                          e);
 }
 
@@ -116,7 +117,7 @@ int prediction_report_add(struct prediction_report *r, const struct predicted_ro
     const enum report_kind kind = r->request.kind;
     const bool is_measured = !isnan(row->measured_bytes) || !isnan(row->measured_s);
     r->seen++;
-    if (kind == REPORT_LIST       ? r->seen <= r->request.most || (row->prediction && is_measured)
+    if (kind == REPORT_LIST       ? row->document || r->seen <= r->request.most || (row->prediction && is_measured)
         : kind == REPORT_FRONTIER ? split_words(row->words, r->request.frontier_key, &rest, &size)
                                   : row->prediction && row->state[0])
         return add_seen(r, row, buffer_text(&rest), size, e);

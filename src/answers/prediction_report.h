@@ -26,6 +26,7 @@ struct predicted_row {
     const char *state, *failure;                     /* "" if not in the database */
     double measured_bytes, measured_s, before_bytes; /* NaN: none; `before_bytes` was predicted before the job ran */
     bool is_audit;
+    const char *document; /* of the combination (match_json_add), as text; NULL: rows are not asked for */
 };
 
 /* What the views of sql/predictions.sql say, from the rows that are added. `request` is borrowed. */

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "answers/prediction_report.h"
+#include "cli/match_words.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/run_options.h"
@@ -14,6 +15,7 @@
 #include "measures/learning.h"
 #include "predict/input_table.h"
 #include "report/prediction_fields.h"
+#include "results/json.h"
 #include "space/describe.h"
 #include "space/match.h"
 #include "space/space.h"
@@ -180,14 +182,12 @@ static int scaling_read(const struct space *space, const char *text, struct scal
     return 0;
 }
 
-/* --- rows, which can be filtered, ordered and selected by column like those of `results` --- */
+/* --- rows --- */
 
+/* Rows of `space`; with those of the view `scaled` where the columns of scaled plans are among them. */
 struct prediction_table {
-    struct space *space; /* borrowed, as is `db`, which has the view `scaled` then */
-    int end;             /* end of its fields: FIELD_PLACE or FIELD_DERIVED */
-    struct db *db;
-    struct stmt *insert, *json[SECTION_COUNT]; /* `json` belongs to the space's database */
-    int64_t rows;
+    const struct space *space;
+    int end; /* end of its fields: FIELD_PLACE or FIELD_DERIVED */
 };
 
 /* --- its columns --- */
@@ -247,68 +247,6 @@ static void write_view(const struct prediction_table *t, struct buffer *sql)
                       section_names[i]);
 }
 
-static int write_tables(struct prediction_table *t, struct error *e)
-{
-    OWNED_BUFFER sql = BUFFER_INIT, insert = BUFFER_INIT;
-    buffer_add_text(&sql, "CREATE TABLE metric_definition (name TEXT PRIMARY KEY, unit, counter, rank);"
-                          " CREATE TABLE prediction (");
-    buffer_add_text(&insert, "INSERT INTO prediction VALUES (?");
-    for (int i = 0; i < FIELD_PLACE; i++)
-        buffer_printf(&sql, "%s, ", prediction_fields[i].name);
-    buffer_add_text(&sql, "derived");
-    for (int i = 0; i < SECTION_COUNT; i++)
-        buffer_printf(&sql, ", %s", section_names[i]);
-    buffer_add_text(&sql, ", words");
-    for (int i = 0; i < FIELD_PLACE + 1 + SECTION_COUNT; i++)
-        buffer_add_text(&insert, ", ?");
-    buffer_add_text(&insert, ")");
-    buffer_add_text(&sql, "); ");
-    write_view(t, &sql);
-    int rc = db_exec(t->db, buffer_text(&sql), e);
-    if (rc == 0)
-        rc = db_prepare(t->db, buffer_text(&insert), &t->insert, e);
-    return rc;
-}
-
-static int prepare_sections(struct prediction_table *t, struct error *e)
-{
-    int rc = 0;
-    for (int i = 0; rc == 0 && i < SECTION_COUNT; i++) {
-        if (!t->space->counts[i])
-            continue;
-        OWNED char *sql = xasprintf("SELECT \"#json\" FROM \"%s\" WHERE \"#id\" = ?", section_names[i]);
-        rc = db_prepare(t->space->db, sql, &t->json[i], e);
-    }
-    return rc;
-}
-
-static void prediction_table_free(struct prediction_table *t)
-{
-    if (!t)
-        return;
-    for (int i = 0; i < SECTION_COUNT; i++)
-        stmt_free(t->json[i]);
-    stmt_free(t->insert);
-    free(t);
-}
-
-/* Creates in the private database a view `results` with a row per added combination: keys, declared derived keys, state
- * and failure, predictions and measurements, and with `is_scaled` those of the view `scaled`. */
-static int prediction_table_create(struct space *space, struct db *db, bool is_scaled, struct prediction_table **out,
-                                   struct error *e)
-{
-    struct prediction_table *t = xcalloc(1, sizeof *t);
-    t->space = space;
-    t->db = db;
-    t->end = is_scaled ? FIELD_DERIVED : FIELD_PLACE;
-    if (write_tables(t, e) < 0 || prepare_sections(t, e) < 0) {
-        prediction_table_free(t);
-        return -1;
-    }
-    *out = t;
-    return 0;
-}
-
 static void add_title(struct buffer *b, const char *title)
 {
     buffer_printf(b, "%s%s", b->length ? "," : "", title);
@@ -336,104 +274,18 @@ static char *prediction_table_brief(const struct prediction_table *t)
     return buffer_take(&b);
 }
 
-/* --- its rows --- */
-
-static void bind_number(struct stmt *s, enum prediction_column field, double value)
-{
-    stmt_bind_double(s, (int)field + 1, value);
-}
-
-static void bind_text(struct stmt *s, enum prediction_column field, const char *text)
-{
-    stmt_bind_text(s, (int)field + 1, text && *text ? text : NULL);
-}
-
-static void bind_prediction(struct stmt *s, const struct prediction *p)
-{
-    bool has_memory = p && p->has_memory, has_time = p && p->has_time;
-    bind_number(s, FIELD_MEMORY, has_memory ? p->measured_bytes : NAN);
-    bind_number(s, FIELD_MEMORY_LOW, has_memory ? p->measured_low : NAN);
-    bind_number(s, FIELD_MEMORY_HIGH, has_memory ? p->measured_high : NAN);
-    bind_text(s, FIELD_VERDICT, p && p->has_probability ? oom_verdict_names[p->verdict] : NULL);
-    bind_number(s, FIELD_OOM, p && p->has_probability ? p->oom_probability : NAN);
-    bind_number(s, FIELD_TIME, has_time ? p->seconds : NAN);
-    bind_number(s, FIELD_TIME_LOW, has_time ? p->low_s : NAN);
-    bind_number(s, FIELD_TIME_HIGH, has_time ? p->high_s : NAN);
-    bind_number(s, FIELD_MFU, has_time ? p->peak_seconds / p->seconds : NAN);
-}
-
-static int bind_sections(struct prediction_table *t, const struct match *m, struct error *e)
-{
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        struct stmt *json = t->json[i];
-        stmt_bind_null(t->insert, FIELD_PLACE + 2 + i);
-        if (!json)
-            continue;
-        stmt_bind_int(json, 1, m->spec[i]);
-        int rc = stmt_next(json, e);
-        if (rc > 0)
-            stmt_bind_text(t->insert, FIELD_PLACE + 2 + i, stmt_text(json, 0));
-        stmt_reset(json);
-        if (rc < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* Units say whose memory it is; for predictions, that of the first row. */
-static int define_units(struct prediction_table *t, const struct predicted_row *row, struct error *e)
+static int define_units(const struct prediction_table *t, struct db *db, struct error *e)
 {
-    const char *predicted_of = row->predicted_memory_of;
-    const char *measured_of = t->space->prediction.memory_words;
-    bool counts_tokens = false;
-    OWNED_STMT *s = NULL;
-    int rc = db_prepare(t->db, "INSERT INTO metric_definition (name, unit) VALUES (?, ?)", &s, e);
-    if (rc == 0 && t->end != FIELD_PLACE)
-        rc = db_query_bool(t->db, "SELECT counts_tokens FROM scaled WHERE words = ?", VALUES(sql_text(row->words)),
-                           &counts_tokens, e);
-    const char *rate = counts_tokens ? "tokens/s" : "samples/s";
-    for (int i = 0; rc == 0 && i < FIELD_DERIVED; i++) {
-        if (!prediction_fields[i].unit)
-            continue;
-        const char *words = strcmp(prediction_fields[i].unit, "B") != 0 ? ""
-                            : i == (int)FIELD_MEASURED_MEMORY           ? measured_of
-                            : predicted_of                              ? predicted_of
-                                                                        : measured_of;
-        OWNED char *unit = xasprintf("%s%s%s", prediction_fields[i].unit[0] ? prediction_fields[i].unit : rate,
-                                     *words ? " " : "", words);
-        stmt_bind_text(s, 1, prediction_fields[i].name);
-        stmt_bind_text(s, 2, unit);
-        rc = stmt_run(s, e);
-    }
-    return rc;
-}
-
-static int prediction_table_add(struct prediction_table *t, const struct match *m, const struct predicted_row *row,
-                                struct error *e)
-{
-    struct stmt *s = t->insert;
-    OWNED_BUFFER derived = BUFFER_INIT;
-    char hex[HASH_HEX_BYTES];
-    if (t->rows == 0 && define_units(t, row, e) < 0)
-        return -1;
-    stmt_bind_int(s, FIELD_NUMBER + 1, ++t->rows);
-    if (row->job)
-        stmt_bind_int(s, FIELD_JOB + 1, row->job);
-    else
-        stmt_bind_null(s, FIELD_JOB + 1);
-    bind_text(s, FIELD_KEY, hash_hex(&m->key, hex));
-    bind_text(s, FIELD_STATE, row->state[0] ? row->state : "new");
-    bind_text(s, FIELD_FAILURE, row->failure);
-    bind_prediction(s, row->prediction);
-    bind_number(s, FIELD_MEASURED_MEMORY, row->measured_bytes);
-    bind_number(s, FIELD_MEASURED_TIME, row->measured_s);
-    bind_text(s, FIELD_WHY, row->prediction ? NULL : row->why);
-    match_add_derived_json(t->space, m, &derived);
-    stmt_bind_text(s, FIELD_PLACE + 1, buffer_text(&derived));
-    stmt_bind_text(s, FIELD_PLACE + 2 + SECTION_COUNT, row->words);
-    int rc = bind_sections(t, m, e);
-    if (rc == 0)
-        rc = stmt_run(s, e);
+    OWNED char *sql =
+        xasprintf("INSERT INTO metric_definition (name, unit) SELECT ?1, iif(?2 <> '', ?2, iif(%s, 'tokens/s', "
+                  "'samples/s')) || coalesce(' ' || nullif(iif(?2 <> 'B', '', iif(?1 <> 'measured_memory' AND"
+                  " memory_of IS NOT NULL, memory_of, memory_words)), ''), '') FROM seen, asked WHERE n = 1",
+                  t->end == FIELD_PLACE ? "0" : "(SELECT counts_tokens FROM kept WHERE words = seen.words)");
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < FIELD_DERIVED; i++)
+        if (prediction_fields[i].unit)
+            rc = db_run(db, sql, VALUES(sql_text(prediction_fields[i].name), sql_text(prediction_fields[i].unit)), e);
     return rc;
 }
 
@@ -448,10 +300,10 @@ struct prediction_walk {
     struct stmt *lookup;    /* NULL: there is no database */
     struct stmt *summaries; /* NULL: there is no database */
     struct describer *describer;
-    struct prediction_report *report; /* borrowed; its rows, with --scale-to its plans, unless the table's */
-    struct prediction_table *table;
-    const struct scaling *scaling; /* NULL: without --scale-to */
-    bool is_there;                 /* the combinations are those of the sweep scaled */
+    struct prediction_report *report; /* borrowed; its rows; with --scale-to its plans, unless rows are asked for */
+    struct match_json *json;          /* NULL: rows are not asked for */
+    const struct scaling *scaling;    /* NULL: without --scale-to */
+    bool is_there;                    /* the combinations are those of the sweep scaled */
 };
 
 static int look_up(struct prediction_walk *w, const struct hash128 *key, struct predicted_row *row, struct error *e)
@@ -496,16 +348,20 @@ static int take_match(struct prediction_walk *w, const struct match *m, struct e
                                 .why = m->why_not,
                                 .predicted_memory_of = m->predicted_memory_of};
     OWNED_BUFFER words = BUFFER_INIT;
+    OWNED_JSON *document = w->json ? cJSON_CreateObject() : NULL;
     int rc = look_up(w, &m->key, &row, e);
     if (rc == 0)
         rc = measure_unobserved(w, m, &row, e);
     describe_match(w->describer, m, &words);
     row.words = buffer_text(&words);
+    if (rc == 0 && w->json)
+        rc = match_json_add(w->json, m, document, e);
+    OWNED char *text = document ? cJSON_PrintUnformatted(document) : NULL;
+    row.document = text;
     if (rc < 0)
         return -1;
-    return w->table     ? prediction_table_add(w->table, m, &row, e)
-           : w->scaling ? prediction_report_add_plan(w->report, &row, w->is_there, e)
-                        : prediction_report_add(w->report, &row, e);
+    return w->scaling && !w->json ? prediction_report_add_plan(w->report, &row, w->is_there, e)
+                                  : prediction_report_add(w->report, &row, e);
 }
 
 static int walk(struct prediction_walk *w, struct error *e)
@@ -532,7 +388,7 @@ static int prepare(struct prediction_walk *w, struct db *db, struct error *e)
 
 static void release(struct prediction_walk *w)
 {
-    prediction_table_free(w->table);
+    match_json_free(w->json);
     stmt_free(w->lookup);
     stmt_free(w->summaries);
     describer_free(w->describer);
@@ -563,22 +419,25 @@ static bool wants_table(const struct predict_options *o)
 static int answer_table(struct prediction_walk *w, const struct predict_options *o, struct error *e)
 {
     const struct report_format *format;
+    const struct prediction_table t = {w->session->space, w->scaling ? FIELD_DERIVED : FIELD_PLACE};
+    struct db *db = prediction_report_db(w->report);
+    OWNED_BUFFER sql = BUFFER_INIT;
     uint64_t count = 0;
+    write_view(&t, &sql);
     if (report_format_find(o->format ? o->format : "table", &format, e) < 0 ||
-        prediction_table_create(w->session->space, prediction_report_db(w->report), w->scaling != NULL, &w->table, e) <
-            0 ||
-        walk(w, e) < 0)
+        match_json_create(w->session->space, &w->json, e) < 0 || db_exec(db, buffer_text(&sql), e) < 0 ||
+        walk(w, e) < 0 || define_units(&t, db, e) < 0)
         return -1;
     if (o->json)
         format = &report_document;
     bool is_brief = !o->columns && (format->render == render_table || format->render == render_markdown);
-    OWNED char *brief = is_brief ? prediction_table_brief(w->table) : NULL;
+    OWNED char *brief = is_brief ? prediction_table_brief(&t) : NULL;
     const struct result_query q = {.where = o->where,
                                    .sort = o->sort,
                                    .columns = is_brief ? brief : o->columns,
                                    .limit = o->match.limit,
                                    .is_table = true};
-    int rc = result_output(w->table->db, &q, format, &output_sink, &count, e);
+    int rc = result_output(db, &q, format, &output_sink, &count, e);
     return rc == 0 && count == 0 ? error_set(e, ERROR_NOTHING, "no combination matches") : rc;
 }
 
