@@ -1,6 +1,7 @@
 /* In which order places are bound, how many solutions there are, and which. */
 #include "join/solver.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,7 @@ static struct set component_of(const struct solver *s, bool *in, size_t from)
     for (size_t p = 0; p < s->place_count; p++)
         if (found[p])
             set_add(&sorted, p);
+    assert(sorted.items); /* `from` is one of them */
     return sorted;
 }
 
