@@ -7,6 +7,7 @@
 
 #include "cli/output.h"
 #include "models/search.h"
+#include "report/saying.h"
 #include "results/json.h"
 #include "sweep_file/reader.h"
 #include "util/clock.h"
@@ -186,47 +187,6 @@ int search_model_check(struct sweep *sweep, uint64_t *candidates, struct error *
 
 /* --- counting --- */
 
-struct counts {
-    const struct model_search *search;
-    bool filtered; /* then `counted` counts what is kept */
-    struct model_counts counted;
-};
-
-static bool has_filters(const struct model_search *search)
-{
-    return ANY(i, search->filter_count, search->filters[i].name);
-}
-
-static uint64_t kept_of(const struct counts *c, unsigned layers)
-{
-    return c->counted.kept_by_layers ? c->counted.kept_by_layers[layers] : 0;
-}
-
-static void add_line(const struct counts *c, const char *layers, uint64_t candidates, uint64_t kept, struct buffer *out)
-{
-    buffer_printf(out, "%-6s %20" PRIu64, layers, candidates);
-    if (c->filtered)
-        buffer_printf(out, " %20" PRIu64, kept);
-    buffer_add_char(out, '\n');
-}
-
-static void add_text(const struct counts *c, struct buffer *out)
-{
-    const struct model_search *s = c->search;
-    const size_t stack = model_space_main_stack(s->table);
-    char text[16];
-    buffer_printf(out, "layers           candidates%s\n", c->filtered ? "                 kept" : "");
-    for (size_t i = 0; stack != MODEL_NO_KEY && i < s->index->keys[stack].stack.layers_count; i++) {
-        const unsigned layers = s->index->keys[stack].stack.layers[i];
-        snprintf(text, sizeof text, "%u", layers);
-        add_line(c, text, model_index_count_layers(s->index, stack, layers), kept_of(c, layers), out);
-    }
-    add_line(c, "all", s->index->count, c->counted.kept, out);
-    for (size_t i = 0; i < s->filter_count; i++)
-        if (s->filters[i].name)
-            buffer_printf(out, "%s removed %" PRIu64 "\n", s->filters[i].name, s->filters[i].removed);
-}
-
 /* Counts have up to 64 bits, more than a double holds. */
 static void add_number(cJSON *object, const char *name, uint64_t number)
 {
@@ -236,42 +196,33 @@ static void add_number(cJSON *object, const char *name, uint64_t number)
 }
 
 /* null without filters, since all are kept. */
-static void add_kept(cJSON *object, const struct counts *c, uint64_t kept)
+static void add_kept(cJSON *object, bool is_filtered, uint64_t kept)
 {
-    if (c->filtered)
+    if (is_filtered)
         add_number(object, "kept", kept);
     else
         cJSON_AddNullToObject(object, "kept");
 }
 
-static void add_json(const struct counts *c, struct buffer *out)
+/* `counts` NULL: there are no filters. */
+static cJSON *document_of(const struct model_search *s, const struct model_counts *counts)
 {
-    const struct model_search *s = c->search;
     const size_t stack = model_space_main_stack(s->table);
-    OWNED_JSON *o = json_document();
+    cJSON *o = json_document();
     add_number(o, "candidates", s->index->count);
-    add_kept(o, c, c->counted.kept);
+    add_kept(o, counts, counts ? counts->kept : 0);
     cJSON *by_layers = cJSON_AddArrayToObject(o, "by_layers");
     for (size_t i = 0; stack != MODEL_NO_KEY && i < s->index->keys[stack].stack.layers_count; i++) {
         const unsigned layers = s->index->keys[stack].stack.layers[i];
-        cJSON *row = cJSON_CreateObject();
-        add_number(row, "layers", layers);
+        cJSON *row = JSON_ITEM(by_layers, JSON_INT("layers", layers));
         add_number(row, "candidates", model_index_count_layers(s->index, stack, layers));
-        add_kept(row, c, c->filtered ? kept_of(c, layers) : 0);
-        cJSON_AddItemToArray(by_layers, row);
+        add_kept(row, counts, counts && counts->kept_by_layers ? counts->kept_by_layers[layers] : 0);
     }
     cJSON *filters = cJSON_AddArrayToObject(o, "filters");
-    for (size_t i = 0; i < s->filter_count; i++) {
-        if (!s->filters[i].name)
-            continue;
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddStringToObject(row, "name", s->filters[i].name);
-        add_number(row, "removed", s->filters[i].removed);
-        cJSON_AddItemToArray(filters, row);
-    }
-    char *text = cJSON_Print(o);
-    buffer_printf(out, "%s\n", text);
-    cJSON_free(text);
+    for (size_t i = 0; i < s->filter_count; i++)
+        if (s->filters[i].name)
+            add_number(JSON_ITEM(filters, JSON_STRING("name", s->filters[i].name)), "removed", s->filters[i].removed);
+    return o;
 }
 
 int search_model_count(const struct sweep *sweep, const struct model_search_options *options, bool json,
@@ -279,16 +230,18 @@ int search_model_count(const struct sweep *sweep, const struct model_search_opti
 {
     struct model_search *search = NULL;
     struct model_search_progress progress;
-    OWNED_BUFFER out = BUFFER_INIT;
+    struct model_counts counts = {0};
+    OWNED_BUFFER text = BUFFER_INIT;
     if (open_search(sweep, options, &progress, &search, e) < 0)
         return -1;
-    struct counts c = {.search = search, .filtered = has_filters(search)};
-    int rc = c.filtered ? model_search_count(search, &c.counted, e) : 0;
-    if (rc == 0) {
-        (json ? add_json : add_text)(&c, &out);
-        rc = output_write(buffer_text(&out), out.length, e);
-    }
-    free(c.counted.kept_by_layers);
+    const bool is_filtered = ANY(i, search->filter_count, search->filters[i].name);
+    int rc = is_filtered ? model_search_count(search, &counts, e) : 0;
+    OWNED_JSON *document = document_of(search, is_filtered ? &counts : NULL);
+    if (rc == 0 && json)
+        rc = output_json(document, e);
+    else if (rc == 0 && (rc = saying_add_text("sql/texts/search_model.sql", document, NULL, &text, e)) == 0)
+        rc = output_text(buffer_text(&text), e);
+    free(counts.kept_by_layers);
     model_search_free(search);
     return rc;
 }
