@@ -128,7 +128,7 @@ static void add_metrics_of_file(const struct sweep *sweep, struct string_list *n
 
 static void add_prediction_fields(struct string_list *names)
 {
-    for (int i = 0; i < FIELD_DERIVED; i++)
+    for (int i = 0; i < FIELD_END; i++)
         add_name(names, prediction_fields[i].name);
 }
 

@@ -187,7 +187,7 @@ static int scaling_read(const struct space *space, const char *text, struct scal
 /* Rows of `space`; with those of the view `scaled` where the columns of scaled plans are among them. */
 struct prediction_table {
     const struct space *space;
-    int end; /* end of its fields: FIELD_PLACE or FIELD_DERIVED */
+    int end; /* end of its fields: FIELD_PLACE or FIELD_END */
 };
 
 /* --- its columns --- */
@@ -217,11 +217,9 @@ static void add_member(struct buffer *sql, const char *json, const char *key, co
     buffer_add_text(sql, ", ");
 }
 
-/* The intervals of scaled plans replace those of the prediction. */
 static bool is_of_plan(const struct prediction_table *t, int field)
 {
-    return t->end != FIELD_PLACE && (field >= FIELD_PLACE || (field >= FIELD_MEMORY && field <= FIELD_MEMORY_HIGH) ||
-                                     (field >= FIELD_TIME && field <= FIELD_TIME_HIGH));
+    return t->end != FIELD_PLACE && prediction_fields[field].source >= OF_PREDICTION;
 }
 
 static void write_view(const struct prediction_table *t, struct buffer *sql)
@@ -252,12 +250,6 @@ static void add_title(struct buffer *b, const char *title)
     buffer_printf(b, "%s%s", b->length ? "," : "", title);
 }
 
-/* Scaled plans have no measurements. */
-static bool is_measured(int field)
-{
-    return field == FIELD_STATE || field == FIELD_MEASURED_MEMORY || field == FIELD_MEASURED_TIME;
-}
-
 /* The columns for people, comma-separated: keys that differ, the state and the predictions. The caller frees it. */
 static char *prediction_table_brief(const struct prediction_table *t)
 {
@@ -269,7 +261,7 @@ static char *prediction_table_brief(const struct prediction_table *t)
             add_title(&b, title);
     }
     for (int i = 0; i < t->end; i++)
-        if (prediction_fields[i].is_brief && (t->end == FIELD_PLACE || !is_measured(i)))
+        if (prediction_fields[i].is_brief && (t->end == FIELD_PLACE || prediction_fields[i].source != OF_JOB))
             add_title(&b, prediction_fields[i].name);
     return buffer_take(&b);
 }
@@ -283,7 +275,7 @@ static int define_units(const struct prediction_table *t, struct db *db, struct 
                   " memory_of IS NOT NULL, memory_of, memory_words)), ''), '') FROM seen, asked WHERE n = 1",
                   t->end == FIELD_PLACE ? "0" : "(SELECT counts_tokens FROM kept WHERE words = seen.words)");
     int rc = 0;
-    for (int i = 0; rc == 0 && i < FIELD_DERIVED; i++)
+    for (int i = 0; rc == 0 && i < FIELD_END; i++)
         if (prediction_fields[i].unit)
             rc = db_run(db, sql, VALUES(sql_text(prediction_fields[i].name), sql_text(prediction_fields[i].unit)), e);
     return rc;
@@ -419,7 +411,7 @@ static bool wants_table(const struct predict_options *o)
 static int answer_table(struct prediction_walk *w, const struct predict_options *o, struct error *e)
 {
     const struct report_format *format;
-    const struct prediction_table t = {w->session->space, w->scaling ? FIELD_DERIVED : FIELD_PLACE};
+    const struct prediction_table t = {w->session->space, w->scaling ? FIELD_END : FIELD_PLACE};
     struct db *db = prediction_report_db(w->report);
     OWNED_BUFFER sql = BUFFER_INIT;
     uint64_t count = 0;
