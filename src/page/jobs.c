@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "page/sections.h"
-#include "report/text.h"
 #include "util/memory.h"
 
 /* Rows in the HTML; the script adds the others from its data (embed.c). */
@@ -85,29 +84,6 @@ static void add_rows(struct html_page *p, const struct html_column *const *colum
     }
 }
 
-/* Tells which keys have values that are cut on the page. */
-static void add_cut_note(struct html_page *p)
-{
-    const struct html_data *d = p->data;
-    OWNED_BUFFER text = BUFFER_INIT;
-    for (size_t i = 0; i < d->column_count; i++) {
-        const struct html_column *c = &d->columns[i];
-        size_t cut = 0;
-        for (size_t k = 0; c->role == HTML_KEY && k < c->level_count; k++) {
-            text.length = 0;
-            cut += strlen(c->level_texts[k]) > p->level_most &&
-                   text_add_printable(&text, c->level_texts[k], strlen(c->level_texts[k]), 0, false) > p->level_most;
-        }
-        if (cut == 0)
-            continue;
-        html_name(&p->out, "<p class=note>Of ", c->title, "");
-        buffer_printf(&p->out,
-                      " %zu of %zu values are cut after %zu characters; <code>meshsweep export</code> has them in "
-                      "full.</p>\n",
-                      cut, c->level_count, p->level_most);
-    }
-}
-
 int html_jobs(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
@@ -115,9 +91,8 @@ int html_jobs(struct html_page *p, struct error *e)
         html_add_none(&p->out, "There are no jobs.");
         return 0;
     }
-    if (html_add_document(&p->out, p->db, "filter", VALUES(sql_int(ROWS_MOST)), e) < 0)
+    if (html_add_document(&p->out, p->db, "filter", VALUES(sql_int(ROWS_MOST), sql_int((int64_t)p->level_most)), e) < 0)
         return -1;
-    add_cut_note(p);
     const struct html_column **columns;
     size_t count = html_shown_columns(d, &columns);
     add_table_start(p, is_narrow(d, columns, count));
