@@ -5,8 +5,6 @@
 #include "util/memory.h"
 #include "util/quantile.h"
 
-#define MICRO_BATCH_MOST 1e6
-
 static bool is_positive(double x)
 {
     return x > 0 && isfinite(x);
@@ -36,12 +34,6 @@ int memory_line_fit(const double *micro_batch, const double *bytes, size_t count
 double memory_line_bytes(const struct memory_line *line, double micro_batch)
 {
     return line->base_bytes + line->bytes_per_sample * micro_batch;
-}
-
-double memory_line_largest(const struct memory_line *line, double usable_bytes)
-{
-    double largest = floor((usable_bytes - line->base_bytes) / line->bytes_per_sample);
-    return largest > 0 ? fmin(largest, MICRO_BATCH_MOST) : 0;
 }
 
 /* The median of measured seconds over those of the peak, or over those predicted. */

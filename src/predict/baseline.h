@@ -18,9 +18,6 @@ int memory_line_fit(const double *micro_batch, const double *bytes, size_t count
 
 double memory_line_bytes(const struct memory_line *line, double micro_batch);
 
-/* The largest whole micro-batch size that fits into `usable_bytes`, at most 10^6; 0 if none does. */
-double memory_line_largest(const struct memory_line *line, double usable_bytes);
-
 /* A run; arrays of them are in the order in which they ran. */
 struct timed_run {
     double predicted_s; /* by the model, before the run */
