@@ -17,76 +17,8 @@
 #include "util/parse.h"
 #include "util/shell.h"
 
-/* --- how long it will take, by the durations of similar jobs --- */
-
 #define LOOK_EVERY_MS 5000
-#define SHORT_MS 1000 /* for shorter jobs, the time to start and record them matters */
-
-struct expected_time {
-    const char *db_path;
-    struct db *db; /* NULL: not open yet */
-    int64_t looked_ms;
-    bool none_waits;
-    double mean_ms; /* of waiting jobs, or if none waits, of running ones; NaN: unknown */
-};
-
-static struct expected_time *expected_time_open(const char *db_path)
-{
-    struct expected_time *t = xcalloc(1, sizeof *t);
-    t->db_path = db_path;
-    t->mean_ms = NAN;
-    t->looked_ms = -LOOK_EVERY_MS;
-    return t;
-}
-
-static void expected_time_close(struct expected_time *t)
-{
-    if (!t)
-        return;
-    store_close(t->db);
-    free(t);
-}
-
-/* A database that cannot be read must not disturb a run. */
-static double mean_of(struct expected_time *t, int64_t waiting)
-{
-    struct error none = ERROR_INIT;
-    double mean;
-    if ((!t->db && store_open_read_only(t->db_path, &t->db, &none) < 0) ||
-        status_expected_ms(t->db, waiting, &mean, &none) < 0)
-        return NAN;
-    return mean;
-}
-
-/* Reads what the first held job waits for, cut to what fits. "": not known. */
-static void read_held(struct expected_time *t, char *out, size_t out_bytes)
-{
-    struct error none = ERROR_INIT;
-    OWNED char *why = NULL;
-    *out = '\0';
-    if ((t->db || store_open_read_only(t->db_path, &t->db, &none) == 0) &&
-        db_query_text(t->db,
-                      "SELECT held FROM job WHERE held <> '' AND witness_id IS NULL AND sweep_id = (SELECT id FROM"
-                      " current_sweep) ORDER BY id LIMIT 1",
-                      NO_VALUES, &why, &none) == 0 &&
-        why)
-        snprintf(out, out_bytes, "%s", why);
-}
-
-/* In milliseconds; -1 if no similar job has ended, or jobs are so short that their rate is a better estimate. Running
- * jobs are assumed to be half done. */
-static int64_t expected_time_ms(struct expected_time *t, const struct run_counts *c)
-{
-    if (c->elapsed_ms - t->looked_ms >= LOOK_EVERY_MS || (c->pending == 0) != t->none_waits) {
-        t->looked_ms = c->elapsed_ms;
-        t->none_waits = c->pending == 0;
-        t->mean_ms = mean_of(t, c->pending);
-    }
-    if (!(t->mean_ms >= SHORT_MS) || c->running <= 0)
-        return -1;
-    return countdown_estimate_ms(t->mean_ms, c->to_come, c->running);
-}
-
+#define SHORT_MS 1000        /* for shorter jobs, the time to start and record them matters */
 #define ETA_FROM 3           /* jobs that have ended: fewer say too little of the rest */
 #define PLAIN_EVERY_MS 10000 /* between progress lines in a log */
 #define JSON_EVERY_MS 1000
@@ -99,7 +31,11 @@ struct progress_display {
     enum progress how; /* never auto or none */
     const struct sweep *sweep;
     struct space *space;
-    struct expected_time *expected;
+    const char *db_path;
+    struct db *db; /* NULL: not open yet */
+    int64_t looked_ms;
+    bool none_waits;
+    double mean_ms;                 /* of waiting jobs, or if none waits, of running ones; NaN: unknown */
     struct describer *describer;    /* NULL until needed */
     const struct metric *objective; /* NULL: not declared as a metric */
     struct buffer line;
@@ -125,7 +61,9 @@ struct progress_display *progress_display_open(enum progress how, struct space *
     d->how = how != PROGRESS_AUTO ? how : output_has_cursor(stderr) ? PROGRESS_TTY : PROGRESS_PLAIN;
     d->countdown = COUNTDOWN_INIT;
     d->space = space;
-    d->expected = expected_time_open(db_path);
+    d->db_path = db_path;
+    d->mean_ms = NAN;
+    d->looked_ms = -LOOK_EVERY_MS;
     d->sweep = space->sweep;
     d->objective = objective_of(d->sweep);
     return d;
@@ -135,10 +73,52 @@ void progress_display_close(struct progress_display *d)
 {
     if (!d)
         return;
-    expected_time_close(d->expected);
+    store_close(d->db);
     buffer_free(&d->line);
     describer_free(d->describer);
     free(d);
+}
+
+/* --- how long it will take, by the durations of similar jobs --- */
+
+/* A database that cannot be read must not disturb a run. */
+static double mean_of(struct progress_display *d, int64_t waiting)
+{
+    struct error none = ERROR_INIT;
+    double mean;
+    if ((!d->db && store_open_read_only(d->db_path, &d->db, &none) < 0) ||
+        status_expected_ms(d->db, waiting, &mean, &none) < 0)
+        return NAN;
+    return mean;
+}
+
+/* Reads what the first held job waits for, cut to what fits. "": not known. */
+static void read_held(struct progress_display *d, char *out, size_t out_bytes)
+{
+    struct error none = ERROR_INIT;
+    OWNED char *why = NULL;
+    *out = '\0';
+    if ((d->db || store_open_read_only(d->db_path, &d->db, &none) == 0) &&
+        db_query_text(d->db,
+                      "SELECT held FROM job WHERE held <> '' AND witness_id IS NULL AND sweep_id = (SELECT id FROM"
+                      " current_sweep) ORDER BY id LIMIT 1",
+                      NO_VALUES, &why, &none) == 0 &&
+        why)
+        snprintf(out, out_bytes, "%s", why);
+}
+
+/* In milliseconds; -1 if no similar job has ended, or jobs are so short that their rate is a better estimate. Running
+ * jobs are assumed to be half done. */
+static int64_t by_durations_ms(struct progress_display *d, const struct run_counts *c)
+{
+    if (c->elapsed_ms - d->looked_ms >= LOOK_EVERY_MS || (c->pending == 0) != d->none_waits) {
+        d->looked_ms = c->elapsed_ms;
+        d->none_waits = c->pending == 0;
+        d->mean_ms = mean_of(d, c->pending);
+    }
+    if (!(d->mean_ms >= SHORT_MS) || c->running <= 0)
+        return -1;
+    return countdown_estimate_ms(d->mean_ms, c->to_come, c->running);
 }
 
 /* --- lines --- */
@@ -325,7 +305,7 @@ struct described_progress {
 };
 
 struct estimated {
-    const struct progress_display *display;
+    struct progress_display *display;
     const struct run_counts *counts;
 };
 
@@ -333,7 +313,7 @@ struct estimated {
 static int64_t until_all_ran_ms(const struct estimated *x)
 {
     const struct run_counts *c = x->counts;
-    int64_t expected_ms = c->to_come < 0 ? -1 : expected_time_ms(x->display->expected, c);
+    int64_t expected_ms = c->to_come < 0 ? -1 : by_durations_ms(x->display, c);
     if (c->to_come < 0 || expected_ms >= 0)
         return expected_ms;
     return x->display->rate > 0 ? (int64_t)((double)(c->to_come + c->running) / x->display->rate * 1e3) : -1;
@@ -384,7 +364,7 @@ static void describe(struct progress_display *d, const struct run_counts *c, str
         .failures = out->failures,
     };
     if (c->held > 0) {
-        read_held(d->expected, out->held_for, sizeof out->held_for);
+        read_held(d, out->held_for, sizeof out->held_for);
         p->held_for = out->held_for[0] ? out->held_for : NULL;
     }
     p->skipped = c->total - p->ok - p->failed - c->running - c->ended - c->pending - c->pruned - c->held;
