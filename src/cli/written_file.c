@@ -1,6 +1,7 @@
 #include "cli/written_file.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "database/open.h"
 #include "store/sweeps.h"
@@ -100,6 +101,9 @@ static int check_recorded(const char *path, const struct kept_files *k, struct e
 
 static int check_written(const char *path, const struct kept_files *k, struct error *e)
 {
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+        return refuse(path, "no regular file, which would be replaced by one", k, e);
     if (k->db_path && check_database(path, k, e) < 0)
         return -1;
     for (size_t i = 0; i < k->input_count; i++)

@@ -141,6 +141,10 @@ backup__over_the_database_or_another_file__refused()
     expect_refused 2 "results.db-wal is the database's write-ahead log; name another with backup FILE" results.db-wal
     expect_refused 2 "results.db.lock is the database's lock; name another with backup FILE" results.db.lock
     expect_refused 2 'sweep.toml is a sweep file of the database; name another with backup FILE' sweep.toml
+    mkfifo pipe.html
+    run_meshsweep report -o pipe.html
+    expect_only_stderr_contains 2 'pipe.html is no regular file, which would be replaced by one; name another with -o'
+    expect '[ -p pipe.html ]'
     for name in notes.db place; do
         expect_refused 1 "backup: $name exists already and is not a database of this version of meshsweep; name \
 another file or remove it" "$name"
