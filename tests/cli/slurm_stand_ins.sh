@@ -235,6 +235,7 @@ dies_at_each() # BEGIN RUN STATEMENT POINT...
         "$1" </dev/null
         MESHSWEEP_FAULT=$point "$2"
         # A point may not be passed here if what it stands for is not: then the run is an ordinary one.
+        # shellcheck disable=SC2154 # lib.sh's
         [ "$status" -eq 137 ] || expect_status 0
         expect_only_stderr "$status"
         "$2"
