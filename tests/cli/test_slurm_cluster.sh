@@ -366,7 +366,7 @@ in_allocation__time_limit_and_dead_runner__no_step_left()
     cluster
     cluster_sweep 2 'trap "echo told; exit 5" TERM; if [ {n} = 1 ]; then sleep 300 & wait; fi; echo "score: {n}"' \
         </dev/null
-    sed -i 's/timeout = "60s"/timeout = "6s"/' sweep.toml
+    sed -i 's/timeout = "60s"/timeout = "15s"/' sweep.toml
     salloc -Q -N1 -n2 -t 5 sh -c '
         "$0" run --executor slurm --in-allocation --progress none; echo $?
         sed -i "s/timeout = .*/timeout = \"100s\"/" sweep.toml
