@@ -125,24 +125,26 @@ start_compilers()
 
 compile() # NAME COMMAND...
 {
-    local of=build-logs/beside-${1// /-} rc=0
+    local of=build-logs/beside-${1// /-} rc=0 start=$SECONDS
     (
         renice -n 10 "$BASHPID"
         "${@:2}"
     ) >"$of" 2>&1 || rc=$?
-    echo "$rc" >"$of.part"
+    echo "$rc $((SECONDS - start))" >"$of.part"
     mv "$of.part" "$of.status"
 }
 
-# Waits for it, prints what it said and returns its status.
+# Waits for it, prints what it said and returns its status. The part took as long as it did, not as it was waited for.
 compiled() # NAME
 {
-    local of=build-logs/beside-${1// /-}
+    local of=build-logs/beside-${1// /-} rc=1 took=0
     until [ -e "$of.status" ] || [ -z "$(jobs -rp)" ]; do
         sleep 0.5
     done
     cat "$of"
-    return "$(cat "$of.status")"
+    read -r rc took <"$of.status" || true
+    part_start=$((SECONDS - took))
+    return "$rc"
 }
 
 # True when the tool is there; else the part is counted as skipped, or under --full as failed.
