@@ -24,8 +24,6 @@ extern char **environ;
 /* How `ask` and `tell` begin: they enumerate the sweep of the database and read the JSON input. */
 struct proposing {
     struct session session;
-    struct db *db;
-    struct measures *measures;
     struct proposal_place place; /* without runner, by and why */
 };
 
@@ -44,30 +42,30 @@ static int list_jobs(struct proposing *p, struct error *e)
     struct enumeration enumeration = {0};
     OWNED char *path = NULL, *text = NULL;
     if (!sweep_is_imported(p->session.sweep)) {
-        if (enumerate_into(p->session.space, p->db, NULL, NULL, &enumeration, e) < 0)
+        if (enumerate_into(p->session.space, p->place.db, NULL, NULL, &enumeration, e) < 0)
             return -1;
         p->place.sweep_id = enumeration.sweep_id;
         return 0;
     }
-    return sweep_read_current(p->db, &p->place.sweep_id, &path, &text, e);
+    return sweep_read_current(p->place.db, &p->place.sweep_id, &path, &text, e);
 }
 
 static int settle(struct proposing *p, struct error *e)
 {
-    if (db_begin(p->db, e) < 0)
+    if (db_begin(p->place.db, e) < 0)
         return -1;
     if (proposals_settle(&p->place, e) == 0)
-        return db_commit(p->db, e);
-    db_rollback(p->db);
+        return db_commit(p->place.db, e);
+    db_rollback(p->place.db);
     return -1;
 }
 
 static int renew_measured(struct proposing *p, const char *db, struct error *e)
 {
     OWNED char *directory = store_directory(db);
-    const struct reread_request request = {.db = p->db,
+    const struct reread_request request = {.db = p->place.db,
                                            .space = p->session.space,
-                                           .measures = p->measures,
+                                           .measures = p->place.measures,
                                            .sweep_id = p->place.sweep_id,
                                            .directory = directory,
                                            .environment = environ};
@@ -83,29 +81,27 @@ static int proposing_open(struct proposing *p, const char *config, const char *d
 {
     const struct run_options options = {.config = config, .db = db, .starts_nothing = true};
     *p = (struct proposing){0};
-    if (open_session(p, &options, e) < 0 || session_open_store(db, &p->db, e) < 0 ||
-        learning_resume(p->session.space, p->db, e) < 0 || list_jobs(p, e) < 0 ||
-        measures_create(p->session.space, &p->measures, e) < 0 || renew_measured(p, db, e) < 0)
+    if (open_session(p, &options, e) < 0 || session_open_store(db, &p->place.db, e) < 0 ||
+        learning_resume(p->session.space, p->place.db, e) < 0 || list_jobs(p, e) < 0 ||
+        measures_create(p->session.space, &p->place.measures, e) < 0 || renew_measured(p, db, e) < 0)
         return -1;
     p->place.space = p->session.space;
-    p->place.db = p->db;
-    p->place.measures = p->measures;
-    return settle(p, e) < 0 ? -1 : db_begin(p->db, e);
+    return settle(p, e) < 0 ? -1 : db_begin(p->place.db, e);
 }
 
 /* Commits if `rc` is 0, else rolls back. Returns -1 if either failed. */
 static int proposing_end(struct proposing *p, int rc, struct error *e)
 {
     if (rc == 0)
-        return db_commit(p->db, e);
-    db_rollback(p->db);
+        return db_commit(p->place.db, e);
+    db_rollback(p->place.db);
     return rc;
 }
 
 static void proposing_close(struct proposing *p)
 {
-    measures_free(p->measures);
-    store_close(p->db);
+    measures_free(p->place.measures);
+    store_close(p->place.db);
     session_close(&p->session);
 }
 
