@@ -76,7 +76,7 @@ enum plan_feature {
     FEATURE_NODES,              /* of time: several nodes, or link domains */
     FEATURE_UNPACKED,           /* of time: quantized weights are unpacked by torch's operations */
     FEATURE_NETWORK, /* of time: a network that is not stated, between nodes of fewer devices than is usual */
-    FEATURE_HOST,    /* of time: more than half of a step is launches and the step's constant */
+    FEATURE_HOST,    /* of time: more than half of a step is launches and tensors of the optimizer */
     FEATURE_WHOLE,   /* of memory: neither tensor nor pipeline parallelism */
     FEATURE_SPLIT,   /* of memory: one of these */
     FEATURE_CAST,    /* of memory: weights in fp32, products in 16 bits */
