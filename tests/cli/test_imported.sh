@@ -174,6 +174,23 @@ predict__ran_and_should_not_have_fitted__shown_and_counted()
     expect_said only_stdout_contains 0 '2 jobs failed, 3 ran' predict --accuracy
 }
 
+# Values that are missing or have the rules' own marks in them are taken for no others.
+export_toml__jobs_of_a_table__those_and_no_other()
+{
+    local rows
+    toml sweep: name=t job.metrics.step: better=min import.model: name=model import.training_spec: seq=seq \
+        import.parallel_spec: p=p q=q import.metrics: step=step >import.toml
+    for rows in 'A,1,1,2,1 A,1,4,4,2 B,1,2,,3 B,2,1,2,4' 'A,1,a|b,c,1 B,1,a,b|c,2 B,2,x,y,3 B,1,x,y,4' \
+        'A!,1,a!b,c,1 B|,1,a,b!0|c,2 B,2,x,y,3 B,2,x,,4' 'A,1,x,!0,1 A,2,x,,2 B,1,x,,3 B,2,y,!0,4'; do
+        rm -f results.db
+        printf '%s\n' model,seq,p,q,step "${rows// /$'\n'}" >table.csv
+        expect_run among_stdout 0 import -c import.toml table.csv
+        expect_run silent 0 export --toml -o subset.toml
+        expect_said only_stdout_contains 0 '4 matched, 0 duplicates' plan -c subset.toml
+        expect_stdout_contains '4 jobs: + 0 new  = 4 done'
+    done
+}
+
 # The tables are measured data that the project does not hold.
 shipped_import() # NAME TABLE
 {
