@@ -299,7 +299,8 @@ struct device {
     char **others;                 /* further names, NULL-terminated; NULL: none */
     const char *source;            /* of its figures; NULL: not said */
     bool measured;                 /* runs on it were compared with predictions (docs/predictions.md) */
-    double peak_flops;             /* bf16 or fp16, dense, FLOP/s */
+    double peak_flops;             /* in 16 bits, dense, FLOP/s */
+    bool no_bf16;                  /* matrix units take no bf16, so that its products are as fast as fp32's */
     bool fp8;                      /* computes fp8, although fp8_factor is 1 */
     double fp8_factor;             /* peak in fp8 over peak_flops; 1 where it is computed in 16 bits */
     double fp4_factor;             /* the same for fp4; as fp8 where there is none */

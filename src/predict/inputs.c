@@ -184,6 +184,8 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
         s->plan.precision = PRECISION_TF32;
     if (is_on(&values[AT_FP8]))
         s->plan.precision = PRECISION_FP8;
+    const struct input_value *precision = &values[AT_PRECISION];
+    s->plan.is_bfloat = is_on(&values[AT_BF16]) || (precision->kind == INPUT_TEXT && strcasestr(precision->text, "bf"));
     s->plan.keeps_gathered = values[AT_RECOMPUTE_ALLGATHER].kind && !is_on(&values[AT_RECOMPUTE_ALLGATHER]);
     s->plan.syncs_last_batch = values[AT_SYNC].kind && !s->plan.syncs_each_batch;
     const struct input_value *prefetch = &values[AT_PREFETCH];

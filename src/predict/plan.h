@@ -225,6 +225,7 @@ struct training_plan {
     enum quantization_kernel quantized_by;
     bool padding_mask; /* attention of the framework or of sdpa gets one */
     enum lengths lengths;
+    bool is_bfloat;           /* of the kinds of 16 bits it is said to be bf16 */
     bool wide_products;       /* layers' products are in fp32, whatever the precision */
     bool deterministic;       /* kernels sum in one order */
     bool padding_free;        /* sequences are as long as they are, `sequence` at most */

@@ -852,11 +852,12 @@ static int check_power(const struct subject *s, const struct device *d, struct e
 /* Only for known devices. Without units for a precision, a device's factor is 1, or for fp4 that of fp8. */
 static int check_precision(const struct training_plan *plan, const struct device *d, struct error *e)
 {
+    const char *halves = d && d->no_bf16 ? "fp16" : "bf16 or fp16";
     if (d && plan->precision == PRECISION_FP8 && d->fp8_factor <= 1 && !d->fp8)
-        return error_set(e, ERROR_USAGE, "%s does not have precision fp8; use bf16 or fp16", d->name);
+        return error_set(e, ERROR_USAGE, "%s does not have precision fp8; use %s", d->name, halves);
     if (d && plan->precision == PRECISION_FP4 && d->fp4_factor <= d->fp8_factor)
         return error_set(e, ERROR_USAGE, "%s does not have precision fp4; use %s", d->name,
-                         d->fp8_factor > 1 ? "fp8 or bf16" : "bf16 or fp16");
+                         d->fp8_factor > 1 ? "fp8 or bf16" : halves);
     return 0;
 }
 

@@ -123,6 +123,8 @@ static void set_up(struct plan_time *t)
 static double peak_in(const struct plan_time *t, enum precision precision)
 {
     const struct device *d = t->cluster->device;
+    if (precision == PRECISION_BF16 && t->plan->is_bfloat && d->no_bf16)
+        return peak_in(t, PRECISION_FP32);
     const double factor[] = {[PRECISION_BF16] = 1,
                              [PRECISION_FP8] = d->fp8_factor,
                              [PRECISION_FP4] = d->fp4_factor,

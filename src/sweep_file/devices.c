@@ -148,6 +148,7 @@ static const struct schema_key device_keys[] = {
     {.name = "peak_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(peak_flops), 1, 1e21},
     {.name = "attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(attention_flops), 1, 1e21},
     {.name = "latest_attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(latest_attention_flops), 1, 1e21},
+    {.name = "no_bf16", TYPE_BOOL, EVERY, FORM_BOOL, AT(no_bf16)},
     {.name = "fp8", TYPE_BOOL, EVERY, FORM_BOOL, AT(fp8)},
     {.name = "fp8_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_factor), 1, 64},
     {.name = "fp4_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp4_factor), 1, 64},

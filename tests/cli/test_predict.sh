@@ -397,6 +397,9 @@ check__models_that_cannot_be_meant__said_at_the_key()
     expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout has 3 layers in 2 parts, not 4 in 2 stages'
     sed -i 's/^pipeline_layout.*//; s/^pp = .*/precision = "fp8"/; s/^device.*/device = "A100-80GB"/' sweep.toml
     expect_said only_stderr_contains 2 'A100-80GB does not have precision fp8; use bf16 or fp16' check sweep.toml
+    sed -i 's/A100-80GB/T4/' sweep.toml
+    expect_said only_stderr_contains 2 'T4 does not have precision fp8; use fp16' check sweep.toml
+    sed -i 's/"T4"/"A100-80GB"/' sweep.toml
     sed -i 's/^precision.*/precision = ["fp8", "bf16"]/' sweep.toml
     expect_run only_stdout 0 check sweep.toml
 }

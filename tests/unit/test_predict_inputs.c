@@ -329,6 +329,23 @@ TEST(inputs_decode__backward_prefetch__named_as_accelerate_does)
     assert_true(decoded("backward_prefetch=none").plan.gathers_in_turn);
 }
 
+/* Volta's and Turing's matrix units take fp16 and no bf16, whose products are as slow as those in fp32. */
+TEST(predictor_predict__bf16_before_ampere__as_slow_as_fp32)
+{
+    static const char *const wide[] = {"precision=bf16", "precision=amp_bf16", "precision=bf16_mixed"},
+                             *const half[] = {"precision=fp16", "precision=amp", "precision=half"};
+    HELD_AT(predictor) *p = create("torch-ddp");
+    gpt_with("hidden=4096 heads=32 micro_batch=16 device=V100-32GB");
+    const double fast = predict(p)->seconds, slow = predicted(p, "precision=fp32")->seconds;
+    for (size_t i = 0; i < LENGTH(wide); i++) {
+        assert_true(predicted(p, wide[i])->seconds > 0.85 * slow);
+        assert_float_equal(predicted(p, half[i])->seconds, fast, 0);
+    }
+    assert_true(slow > 4 * fast);
+    const double ampere = predicted(p, "device=A100-80GB precision=fp16")->seconds;
+    assert_float_equal(predicted(p, "precision=bf16")->seconds, ampere, 0);
+}
+
 /* No key says whether gathered inputs are kept: the interval reaches over both, and a plan that fits only without them
  * is a risk. */
 TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
