@@ -296,6 +296,7 @@ struct prediction_walk {
     struct match_json *json;          /* NULL: rows are not asked for */
     const struct scaling *scaling;    /* NULL: without --scale-to */
     bool is_there;                    /* the combinations are those of the sweep scaled */
+    bool any;                         /* some combination matched */
 };
 
 static int look_up(struct prediction_walk *w, const struct hash128 *key, struct predicted_row *row, struct error *e)
@@ -362,9 +363,11 @@ static int walk(struct prediction_walk *w, struct error *e)
     struct match_cursor *cursor = match_open(w->session->space, only);
     const struct match *m;
     int rc;
-    while ((rc = match_next(cursor, &m, e)) > 0)
+    while ((rc = match_next(cursor, &m, e)) > 0) {
+        w->any = true;
         if ((rc = take_match(w, m, e)) < 0)
             break;
+    }
     match_close(cursor);
     return rc;
 }
@@ -448,7 +451,11 @@ static struct report_request request_of(const struct predict_options *o, const s
 
 static int answer_report(struct prediction_walk *w, struct db *db, struct buffer *out, struct error *e)
 {
-    return walk(w, e) < 0 ? -1 : prediction_report_end(w->report, w->session->space, db, out, e);
+    if (walk(w, e) < 0)
+        return -1;
+    if (!w->any)
+        return error_set(e, ERROR_NOTHING, "no combination matches; meshsweep plan shows why");
+    return prediction_report_end(w->report, w->session->space, db, out, e);
 }
 
 static int answer(struct session *s, const struct predict_options *o, struct db *db, struct buffer *out,

@@ -112,6 +112,8 @@ table__conditions_order_and_columns__as_results()
 {"number":2,"job":2,"state":"ok","measured_time":0.05}'
     expect_run only_status 4 predict --where 'mfu > 2'
     expect_stderr 'meshsweep: no combination matches'
+    expect_said only_stderr 4 'meshsweep: no combination matches; meshsweep plan shows why' \
+        predict --only 'micro_batch > 99'
     run_meshsweep predict --sort predicted_tim
     expect_only_stderr 2 'meshsweep: --sort: no such column: predicted_tim (did you mean predicted_time?)'
     run_meshsweep predict --where 1 --accuracy
