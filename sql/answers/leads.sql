@@ -1,6 +1,6 @@
 -- How far the winner of each group is ahead of the next, in the order of groups: a list in JSON. ?1: the objective; ?2:
 -- whether it is to be high; ?3: what competes, 0 jobs, 1 jobs in groups, 2 replicates; ?4: in place of that, the job whose
--- rivals are asked for (`rivals`). The program puts `measured` before these and, where jobs compete, `configurations`
+-- rivals are listed. The program puts `measured` before these and, where jobs compete, `configurations`
 -- (results/configurations.h).
 WITH
 ranked_job AS (
@@ -65,5 +65,5 @@ rival AS (
         + half_width(c.error, c.freedom, 0, c.freedom, 2), 0.02 * abs(w.value)))
     ORDER BY c.job <> ?4, iif(?2, -c.value, c.value), c.job LIMIT 6)
 
-SELECT CASE WHEN ?4 IS NULL THEN (SELECT json_group_array(json(lead)) FROM (SELECT * FROM lead ORDER BY n)) END AS leads,
-    CASE WHEN ?4 IS NOT NULL THEN (SELECT json_group_array(job) FROM rival) END AS rivals;
+SELECT iif(?4 IS NULL, (SELECT json_group_array(json(lead)) FROM (SELECT * FROM lead ORDER BY n)),
+    (SELECT json_group_array(job) FROM rival)) AS document;

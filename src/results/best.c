@@ -122,18 +122,34 @@ static int read_document(struct db *db, const struct best_request *a, struct bes
     return rc;
 }
 
-/* Lists the jobs of the winner's group; NULL where there are none, or several winners. */
+/* Lists the jobs of the winner's group, or of all groups where there are several winners, each with the value of its
+ * group's winner. NULL: there are no groups, or no conditions. */
 static int read_rivals(struct db *db, const struct best_request *a, const struct best *b, char **out, struct error *e)
 {
     OWNED_BUFFER sql = BUFFER_INIT;
+    bool conditions = false;
+    int rc = a->competition.groups ? db_query_bool(db, "SELECT 1 FROM subject_to", NO_VALUES, &conditions, e) : 0;
     *out = NULL;
-    if (!a->competition.groups || json_count_of(b->beside, "winners") > 1)
-        return 0;
-    buffer_add_text(&sql, "WITH g (job, n) AS (");
+    if (rc < 0 || !conditions)
+        return rc;
+    buffer_add_text(&sql, "WITH g (job, n) AS MATERIALIZED (");
     if (configurations_add_groups(db, &sql, e) < 0)
         return -1;
-    buffer_add_text(&sql, ") SELECT json_group_array(job) FROM g WHERE n = (SELECT n FROM g WHERE job = ?1)");
-    return db_query_text(db, buffer_text(&sql), VALUES(sql_int(best_job(b))), out, e);
+    buffer_add_text(&sql, "), w (n, value) AS (SELECT g.n, w.value ->> 'value' FROM json_each(?1) AS w JOIN g"
+                          " ON g.job = w.value ->> 'job') SELECT json_group_array(json_array(job, value))"
+                          " FROM g LEFT JOIN w USING (n) WHERE ?2 OR value IS NOT NULL");
+    return db_query_text(db, buffer_text(&sql),
+                         VALUES(sql_text(a->groups), sql_int(json_count_of(b->beside, "winners") > 1)), out, e);
+}
+
+/* Each group's winner stands in `groups`, and what keeps jobs from winning beside them. */
+static void share_conditions(const struct best *b)
+{
+    static const char *const names[] = {"subject_to", "unranked_jobs", "unranked_why", "excluded_jobs"};
+    cJSON *groups = cJSON_GetObjectItemCaseSensitive(b->beside, "groups");
+    for (size_t i = 0; i < LENGTH(names); i++)
+        cJSON_AddItemToObject(groups, names[i],
+                              cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(b->document, names[i]), true));
 }
 
 static int read_conditions(struct db *db, const struct best_request *a, const struct best *b, struct error *e)
@@ -142,7 +158,10 @@ static int read_conditions(struct db *db, const struct best_request *a, const st
     if (read_rivals(db, a, b, &rivals, e) < 0)
         return -1;
     const struct conditions_request request = {a->objective, a->maximise, json_real_of(b->document, "value"), rivals};
-    return conditions_read(db, &request, b->document, b->beside, e);
+    if (conditions_read(db, &request, b->document, b->beside, e) < 0)
+        return -1;
+    share_conditions(b);
+    return 0;
 }
 
 static int read_metrics(struct db *db, const struct best *b, struct error *e)
@@ -195,31 +214,30 @@ int64_t best_job(const struct best *b)
 
 /* --- the jobs that might be the best --- */
 
-int contenders_read(struct db *db, const struct best *b, cJSON **out, struct error *e)
+static int ask_leads(struct db *db, const struct competition *c, struct sql_values values, cJSON **out, struct error *e)
 {
     OWNED_STMT *s = NULL;
+    int rc = configurations_ask(db, "sql/answers/leads.sql", c, values, &s, e) < 0 ? -1 : stmt_next(s, e);
+    return rc <= 0 ? rc : answer_take(s, 0, out, e);
+}
+
+int contenders_read(struct db *db, const struct best *b, cJSON **out, struct error *e)
+{
     const bool maximise = strcmp(json_text_of(b->document, "better"), "max") == 0;
     *out = NULL;
-    int rc = best_job(b) < 0 ? 0
-                             : configurations_ask(db, "sql/answers/leads.sql", &(struct competition){false, false},
-                                                  VALUES(sql_text(json_text_of(b->document, "objective")),
-                                                         sql_int(maximise), sql_int(0), sql_int(best_job(b))),
-                                                  &s, e);
-    if (rc == 0 && s && (rc = stmt_next(s, e)) > 0)
-        rc = answer_take(s, 1, out, e);
-    return rc;
+    return best_job(b) < 0 ? 0
+                           : ask_leads(db, &(struct competition){false, false},
+                                       VALUES(sql_text(json_text_of(b->document, "objective")), sql_int(maximise),
+                                              sql_int(0), sql_int(best_job(b))),
+                                       out, e);
 }
 
 int leads_read(struct db *db, const char *objective, bool maximise, const struct competition *c, cJSON **out,
                struct error *e)
 {
-    OWNED_STMT *s = NULL;
-    int rc = configurations_ask(db, "sql/answers/leads.sql", c,
-                                VALUES(sql_text(objective), sql_int(maximise), sql_int(c->replicates ? 2 : c->groups),
-                                       sql_null()),
-                                &s, e);
-    rc = rc < 0 ? -1 : stmt_next(s, e);
-    return rc <= 0 ? rc : answer_take(s, 0, out, e);
+    return ask_leads(db, c,
+                     VALUES(sql_text(objective), sql_int(maximise), sql_int(c->replicates ? 2 : c->groups), sql_null()),
+                     out, e);
 }
 
 /* --- several objectives --- */

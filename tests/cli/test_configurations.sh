@@ -224,11 +224,12 @@ groups__a_condition__binds_within_each()
         training_spec: m=1,2,3 parallel_spec: x=0,1 >sweep.toml
     run_silently 0
     expect_said only_stdout_contains 0 $'job 3, m 2, x 0\n\nsubject to rate <= 20: 3 ok jobs do not meet it\n' best
+    # In JSON, each job is compared with the winner of its own group.
+    expect_said only_stdout_contains 0 $'"broken":\t3,\n\t\t\t"better_jobs":\t1,\n\t\t\t"job":\t4,' best --json
     expect_said only_stdout_contains 0 'rate <= 20: not binding, every job meets it' best --group m=1
     expect_said only_stdout_contains 0 'rate <= 20: binds, excludes 1 better job, the best of them job 4 with 21' \
         best --group m=2
-    run_meshsweep best --group m=3
-    expect_only_stderr 2 'meshsweep: --group m=3: no such group has a winner; these have: m=1; m=2'
+    expect_said only_stderr_contains 2 'm=3: no such group has a winner; these have: m=1; m=2' best --group m=3
 }
 
 groups__of_numbers__in_their_order()
@@ -260,8 +261,7 @@ best__what_if__nothing_is_written()
     expect_only_stderr_contains 3 'there is no best job: no job meets all conditions'
     run_meshsweep best --of z
     expect_only_stderr 2 'meshsweep: --of z: no such key; the keys are num_devices_per_host, num_hosts, x, y'
-    run_meshsweep best --subject-to 'scor < 3'
-    expect_only_stderr_contains 2 'unknown metric or key `scor` (did you mean `score`?)'
+    expect_said only_stderr_contains 2 'unknown metric or key `scor` (did you mean `score`?)' best --subject-to 'scor<3'
     expect 'cmp results.db before.db'
     # A condition and groups of the file are replaced; --of refines its groups.
     sed -i 's/^objective.*/&\nsubject_to = "score < 15"\ngroup_by = ["x"]/' sweep.toml
