@@ -40,7 +40,7 @@ single (part, n, line) AS (
     UNION ALL SELECT 4, 1, 'secrets are left out; fill them in before you run it: ' || (?1 ->> 'secrets_left_out')
         WHERE ?1 ->> 'secrets_left_out' IS NOT NULL
     UNION ALL SELECT 5, 0, say('%sfiles: %s', char(10), coalesce(?1 ->> 'files', 'none were kept'))
-    UNION ALL SELECT 6, 0, char(10) || rtrim(?2 ->> 'full_training', char(10)) WHERE ?2 ->> 'full_training' IS NOT NULL
+    UNION ALL SELECT 6, 0, char(10) || text('full_training', ?1 -> '$.full_trainings[#-1]') WHERE ?1 ->> '$.full_trainings[0]' IS NOT NULL
     UNION ALL SELECT 7, -1, char(10) || 'within 2 %' WHERE ?1 ->> '$.close[0]' IS NOT NULL
     UNION ALL SELECT 7, c.key, say('  job %d: %r%s%s', value ->> 'job', value ->> 'value', unit, text)
         FROM this, json_each(?1, '$.close') AS c JOIN differences ON list = 'close_words' AND n = c.key

@@ -1,12 +1,12 @@
 -- The lines of `meshsweep status`: of its document ?1 and of what stands beside it, ?2 (src/report/saying.h). Of what is
--- beside it `room` is how wide lines may be, `db` and `config` are options to name the files, and other texts are those
--- that the program has.
+-- beside it `room` is how wide lines may be, `db` and `config` are options to name the files, and `winners` and
+-- `beside_winners` what sql/texts/best.sql has where configurations compete.
 WITH
 this AS MATERIALIZED (
     SELECT ?2 ->> 'room' AS room, ?2 ->> 'db' AS db, ?1 -> 'states' AS states, ?2 ->> 'running' AS running,
         ?1 ->> 'runner_alive' AS alive, (?1 ->> '$.states.pending') + (?1 ->> '$.states.running') + (?1 ->> '$.states.waiting') = 0 AS is_over,
         ' (see meshsweep best' || (?2 ->> 'db') || ')' AS see, iif(?1 ->> 'runner_alive', ?1 ->> 'jobs_per_second', NULL) AS rate,
-        ?2 ->> 'no_best' IS NOT NULL OR ?2 ->> 'winners' IS NOT NULL OR ?1 ->> 'best' IS NOT NULL
+        ?2 ->> 'nearest' IS NOT NULL OR ?2 ->> 'winners' IS NOT NULL OR ?1 ->> 'best' IS NOT NULL
         OR (?2 ->> 'objective' IS NOT NULL AND (?1 ->> '$.states.ok') + (?1 ->> '$.states.failed') > 0) AS says_best),
 
 -- Counts by state: failure classes below `failed`, and the share of the total. States without jobs are left out.
@@ -80,13 +80,13 @@ line (part, n, before, text, after) AS (
         || coalesce(fit(value ->> 'message', 2, room), ''), NULL, '' FROM this, json_each(?1, '$.places_aside') AS p
     -- "model information (job 1): 3.35e+08 parameters, 309 MiB of activations per sample"
     UNION ALL SELECT 9, 0, char(10) || 'model information' || coalesce(' (job ' || (i ->> 'job') || ')', '') || ': '
-        || coalesce(nullif(substr((?2 ->> 'facts') || coalesce(', ' || fit(i ->> 'failure', 40, room), '')
+        || coalesce(nullif(substr(text('model_info', i) || coalesce(', ' || fit(i ->> 'failure', 40, room), '')
             || coalesce(', ' || fit(i ->> 'message', 40, room), '')
             || coalesce(', the job is excluded by ' || fit(i ->> 'excluded', 40, room), ''), 3), ''), 'not known yet')
-        || coalesce(char(10) || (?2 ->> 'stages'), ''), NULL, '' FROM this, (SELECT ?1 -> 'model_info' AS i) WHERE ?1 ->> 'model_info' IS NOT NULL
+        || coalesce(char(10) || nullif(text('model_info', i, '{"indent": "  "}'), ''), ''), NULL, '' FROM this, (SELECT ?1 -> 'model_info' AS i) WHERE ?1 ->> 'model_info' IS NOT NULL
 
-    UNION ALL SELECT 10, 0, char(10) || CASE WHEN ?2 ->> 'no_best' IS NOT NULL THEN 'no best: ' || (?2 ->> 'no_best')
-        WHEN ?2 ->> 'winners' IS NOT NULL THEN ?2 ->> 'winners'
+    UNION ALL SELECT 10, 0, char(10) || CASE WHEN ?2 ->> 'nearest' IS NOT NULL THEN 'no best: ' || text('nearest', ?1, ?2)
+        WHEN ?2 ->> 'winners' IS NOT NULL THEN text('best', ?2 -> 'winners', ?2 -> 'beside_winners')
         WHEN ?1 ->> 'best' IS NOT NULL THEN 'best so far: ' || fit(?2 ->> 'objective', 30, room) || say(' %r', ?1 ->> '$.best.value')
             || coalesce(' ' || fit(?1 ->> '$.best.unit', 40, room), '') || say(', job %d', ?1 ->> '$.best.job') || see
         ELSE 'no best: ' || fit(?2 ->> 'objective', 30, room) || iif(states ->> 'ok',
@@ -97,14 +97,14 @@ line (part, n, before, text, after) AS (
         FROM json_each(?1, '$.subject_to') AS c WHERE value ->> 'better_jobs' > 0 AND ?1 ->> 'best' IS NOT NULL
     UNION ALL SELECT 10, 1000, coalesce((?2 ->> 'unranked') || iif(?2 ->> 'excluded' IS NULL, '', char(10)), '')
         || coalesce(?2 ->> 'excluded', ''), NULL, ''
-        FROM this WHERE says_best AND ?2 ->> 'no_best' IS NULL AND coalesce(?2 ->> 'unranked', ?2 ->> 'excluded') IS NOT NULL
+        FROM this WHERE says_best AND ?2 ->> 'nearest' IS NULL AND coalesce(?2 ->> 'unranked', ?2 ->> 'excluded') IS NOT NULL
     -- "2 jobs that none beats in throughput and loss: 1, 2 (see meshsweep best)"
     UNION ALL SELECT 11, 0, say('%d job%s that none beats in ', jobs, iif(jobs = 1, '', 's'))
         || (SELECT group_concat(iif(place = 1, '', iif(place = n, ' and ', ', ')) || say('%l', key), '') FROM (
             SELECT key, row_number() OVER (ORDER BY id) AS place, count(*) OVER () AS n FROM json_each(?2, '$.pareto[0].values')))
         || ': ' || (SELECT group_concat(value ->> 'job', ', ') FROM json_each(?2, '$.pareto') WHERE key < 12) || iif(jobs > 12, ', ...', '')
         || see, NULL, '' FROM this, (SELECT json_array_length(?2, '$.pareto') AS jobs) WHERE jobs > 0
-    UNION ALL SELECT 12, 0, ?2 ->> 'full_trainings', NULL, '' WHERE ?2 ->> 'full_trainings' IS NOT NULL
+    UNION ALL SELECT 12, t.key, text('full_training', value), NULL, '' FROM json_each(?1, '$.full_trainings') AS t
 
     UNION ALL SELECT 13, -1, iif(states ->> 'failed' > (?2 ->> 'failures_most'),
         say('%sfailures, of the newest %d', char(10), ?2 ->> 'failures_most'), char(10) || 'failures'), NULL, ''

@@ -155,38 +155,14 @@ int model_info_find_stages(struct session *s, struct model_facts *f, struct erro
     return rc;
 }
 
-/* --- as text --- */
-
-/* `indent` NULL: the facts, else the stages. */
-static void add_text(const cJSON *info, const char *indent, struct buffer *out)
-{
-    OWNED_JSON *beside = cJSON_CreateObject();
-    struct error none = ERROR_INIT;
-    if (indent)
-        cJSON_AddStringToObject(beside, "indent", indent);
-    if (cJSON_IsObject(info))
-        saying_add_text("sql/texts/model_info.sql", info, beside, out, &none);
-}
-
-void model_info_add_facts(const cJSON *info, struct buffer *out)
-{
-    const size_t before = out->length;
-    add_text(info, NULL, out);
-    out->length -= out->length > before; /* without the line's end */
-}
-
-void model_info_add_stages(const cJSON *info, const char *indent, struct buffer *out)
-{
-    add_text(info, indent, out);
-}
-
 void model_info_tell(const struct model_facts *f)
 {
     OWNED_BUFFER facts = BUFFER_INIT, stages = BUFFER_INIT;
     char *json = model_facts_json(f), *line, *rest;
-    OWNED_JSON *info = cJSON_Parse(json);
-    model_info_add_facts(info, &facts);
-    model_info_add_stages(info, "", &stages);
+    OWNED_JSON *info = cJSON_Parse(json), *beside = cJSON_CreateObject();
+    saying_add_sentence("sql/texts/model_info.sql", info, NULL, &facts);
+    cJSON_AddStringToObject(beside, "indent", "");
+    saying_add_sentence("sql/texts/model_info.sql", info, beside, &stages);
     if (facts.length)
         output_message("model information: %s", buffer_text(&facts) + 2);
     rest = stages.data;

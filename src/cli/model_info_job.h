@@ -27,10 +27,5 @@ void model_info_explain(const struct model_facts *f);
  * [model_info] or such a key. */
 int model_info_find_stages(struct session *s, struct model_facts *f, struct error *e);
 
-/* Appends it as text: ", 3.35e+08 parameters, 309 MiB of activations per sample", from "model_info" of a document of
- * `status`; and a line of each ZeRO stage, each after `indent`. */
-void model_info_add_facts(const cJSON *info, struct buffer *out);
-void model_info_add_stages(const cJSON *info, const char *indent, struct buffer *out);
-
-/* Says both. */
+/* Says what is known: "3.35e+08 parameters, 309 MiB of activations per sample", and a line of each ZeRO stage. */
 void model_info_tell(const struct model_facts *f);

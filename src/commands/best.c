@@ -7,7 +7,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "answers/conditions_report.h"
 #include "cli/batch_notice.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
@@ -24,6 +23,7 @@
 #include "process/job_file.h"
 #include "report/full_training.h"
 #include "report/job_command.h"
+#include "report/saying.h"
 #include "report/text.h"
 #include "results/best.h"
 #include "results/configurations.h"
@@ -229,7 +229,7 @@ static void say_none_meets(const struct shown_best *f, int64_t ok)
                *excluded = json_text_of(f->best.beside, "excluded");
     const cJSON *conditions = cJSON_GetObjectItemCaseSensitive(f->best.document, "subject_to");
     OWNED_BUFFER nearest = BUFFER_INIT;
-    conditions_add_nearest(f->best.document, f->best.beside, &nearest);
+    saying_add_sentence("sql/texts/nearest.sql", f->best.document, f->best.beside, &nearest);
     if (nearest.length) {
         output_message("there is no best job: %s", buffer_text(&nearest));
         return;
@@ -302,13 +302,9 @@ static int fill(struct shown_best *f, struct error *e)
 {
     OWNED char *line = f->launch.command[0] ? job_command_line(&f->launch, false) : NULL, *files = files_of(f),
                *redacted = job_command_redacted(&f->launch);
-    OWNED_BUFFER last = BUFFER_INIT;
     cJSON *trainings = NULL;
     if (full_trainings_read(f->db, best_job(&f->best), &trainings, e) < 0)
         return -1;
-    if (full_training_last(trainings))
-        full_training_add_text(full_training_last(trainings), &last);
-    json_add_text(f->best.beside, "full_training", buffer_text(&last));
     cJSON_ReplaceItemInObjectCaseSensitive(f->best.document, "full_trainings", trainings);
     set_text(f->best.document, "shell", line);
     set_text(f->best.document, "secrets_left_out", redacted);

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answers/conditions_report.h"
 #include "answers/unreached.h"
 #include "batch/executor.h"
 #include "batch/steps.h"
@@ -32,6 +31,7 @@
 #include "process/environment.h"
 #include "process/process.h"
 #include "report/full_training.h"
+#include "report/saying.h"
 #include "results/best.h"
 #include "results/status.h"
 #include "run/local_executor.h"
@@ -408,11 +408,11 @@ static int note_full(struct execution *x, struct error *e)
     const cJSON *last = full_training_last(all);
     x->full_failed = !last || strcmp(full_training_state(last), "failed") == 0;
     if (last)
-        full_training_add_text(last, &text);
+        saying_add_sentence("sql/texts/full_training.sql", last, NULL, &text);
     else if (!x->result.signal)
-        buffer_printf(&text, "the full training of job %lld was not started\n", (long long)x->full_job);
+        buffer_printf(&text, "the full training of job %lld was not started", (long long)x->full_job);
     if (text.length)
-        output_message("%.*s", (int)text.length - 1, buffer_text(&text));
+        output_message("%s", buffer_text(&text));
     return 0;
 }
 
@@ -634,7 +634,7 @@ static void report_rules(const struct execution *x)
 static void say_no_winner(const struct best *best)
 {
     OWNED_BUFFER text = BUFFER_INIT;
-    conditions_add_nearest(best->document, best->beside, &text);
+    saying_add_sentence("sql/texts/nearest.sql", best->document, best->beside, &text);
     if (!text.length)
         buffer_printf(&text, "no job ran to its end and reported a finite %s",
                       json_text_of(best->document, "objective"));

@@ -3,8 +3,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "answers/conditions_report.h"
-#include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "commands/commands.h"
@@ -13,9 +11,8 @@
 #include "report/full_training.h"
 #include "report/hint.h"
 #include "report/progress.h"
-#include "report/saying.h"
-#include "report/text.h"
 #include "results/best.h"
+#include "results/conditions.h"
 #include "results/configurations.h"
 #include "results/failure_causes.h"
 #include "results/json.h"
@@ -40,8 +37,7 @@ struct status_view {
     const char *objective;    /* NULL: none */
     bool runner_alive, has_best;
     struct failure_causes causes;
-    struct buffer winners; /* as text, if configurations compete; "": none */
-    size_t columns;        /* of the terminal; 0: no limit */
+    size_t columns; /* of the terminal; 0: no limit */
 };
 
 static const cJSON *part(const struct status_view *v, const char *name)
@@ -63,12 +59,15 @@ static int ask_winners(struct db *db, struct status_view *v, bool *compete, stru
         return -1;
     if (best_job(&best) < 0)
         return 0;
-    cJSON_AddStringToObject(best.beside, "say", "status");
-    int rc = saying_add_text("sql/texts/best.sql", best.document, best.beside, &v->winners, e);
-    cJSON *groups = cJSON_GetObjectItemCaseSensitive(best.beside, "groups");
-    cJSON_ReplaceItemInObjectCaseSensitive(v->document, "winners", cJSON_DetachItemFromObject(groups, "groups"));
+    const cJSON *groups = cJSON_GetObjectItemCaseSensitive(best.beside, "groups");
+    cJSON *winners = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(groups, "groups"), true);
+    cJSON_ReplaceItemInObjectCaseSensitive(v->document, "winners", winners);
     cJSON_ReplaceItemInObjectCaseSensitive(v->document, "best", cJSON_CreateNull());
-    return rc;
+    cJSON_AddStringToObject(best.beside, "say", "status");
+    cJSON_AddItemToObject(v->beside, "winners", best.document);
+    cJSON_AddItemToObject(v->beside, "beside_winners", best.beside);
+    best = (struct best){NULL, NULL};
+    return 0;
 }
 
 /* The jobs that no other beats in several objectives, unless there are too many jobs. */
@@ -154,44 +153,18 @@ static bool is_training(const struct status_view *v)
     return state && (strcmp(state, "claimed") == 0 || strcmp(state, "running") == 0);
 }
 
-/* Without its last line end; an empty one is null. */
-static void tell(const struct status_view *v, const char *name, struct buffer *text)
-{
-    if (text->length && text->data[text->length - 1] == '\n')
-        text->data[--text->length] = '\0';
-    json_add_text(v->beside, name, buffer_text(text));
-    buffer_clear(text);
-}
-
-/* Puts beside the document what only the program can tell: names of files as options, the terminal, and sentences that
- * other commands have, too. */
+/* Puts beside the document what only the program can tell: names of files as options, and the terminal. */
 static int print_text(const struct status_view *v, struct error *e)
 {
-    OWNED_BUFFER text = BUFFER_INIT;
+    OWNED_BUFFER db = BUFFER_INIT, config = BUFFER_INIT;
     char eta[32];
-    const cJSON *training;
-    cJSON_AddNumberToObject(v->beside, "room", (double)v->columns * 2 + (v->columns && !output_has_utf8()));
-    hint_add_db(&text, v->path);
-    cJSON_AddStringToObject(v->beside, "db", buffer_text(&text));
-    buffer_clear(&text);
-    hint_add_config(&text, json_text_or(v->document, "path", ""));
-    cJSON_AddStringToObject(v->beside, "config", buffer_text(&text));
-    buffer_clear(&text);
-    json_add_text(v->beside, "eta", progress_format_eta(json_count_of(v->document, "eta_ms"), eta, sizeof eta));
-    conditions_add_nearest(v->document, v->beside, &text);
-    tell(v, "no_best", &text);
-    buffer_add_text(&text, buffer_text(&v->winners));
-    tell(v, "winners", &text);
-    model_info_add_facts(part(v, "model_info"), &text);
-    cJSON_AddStringToObject(v->beside, "facts", buffer_text(&text));
-    buffer_clear(&text);
-    model_info_add_stages(part(v, "model_info"), "  ", &text);
-    tell(v, "stages", &text);
-    cJSON_ArrayForEach(training, part(v, "full_trainings")) full_training_add_text(training, &text);
-    tell(v, "full_trainings", &text);
-    cJSON_AddNumberToObject(v->beside, "failures_most", STATUS_FAILURES_MOST);
+    hint_add_db(&db, v->path);
+    hint_add_config(&config, json_text_or(v->document, "path", ""));
     cJSON_AddItemToObject(v->beside, "words", cJSON_Duplicate(v->causes.words, true));
-    JSON_ADD(v->beside, JSON_REAL("kinds", cJSON_GetArraySize(v->causes.list)),
+    JSON_ADD(v->beside, JSON_INT("room", v->columns * 2 + (v->columns && !output_has_utf8())),
+             JSON_STRING("db", buffer_text(&db)), JSON_STRING("config", buffer_text(&config)),
+             JSON_TEXT("eta", progress_format_eta(json_count_of(v->document, "eta_ms"), eta, sizeof eta)),
+             JSON_INT("failures_most", STATUS_FAILURES_MOST), JSON_INT("kinds", cJSON_GetArraySize(v->causes.list)),
              JSON_TRUTH("others", v->causes.others > 0));
     return output_said("sql/texts/status.sql", v->document, v->beside, e);
 }
@@ -199,7 +172,6 @@ static int print_text(const struct status_view *v, struct error *e)
 static void release(struct status_view *v)
 {
     failure_causes_free(&v->causes);
-    buffer_free(&v->winners);
     cJSON_Delete(v->document);
     cJSON_Delete(v->beside);
 }

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "report/saying.h"
 #include "results/status.h"
 
 int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error *e)
@@ -32,10 +31,4 @@ bool full_training_is_done(const cJSON *all)
     const cJSON *training;
     cJSON_ArrayForEach(training, all) if (strcmp(full_training_state(training), "ok") == 0) return true;
     return false;
-}
-
-void full_training_add_text(const cJSON *training, struct buffer *out)
-{
-    struct error none = ERROR_INIT;
-    saying_add_text("sql/texts/full_training.sql", training, NULL, out, &none);
 }

@@ -4,7 +4,6 @@
 #include <cjson/cJSON.h>
 
 #include "database/db.h"
-#include "util/buffer.h"
 
 /* Those of the job, oldest first: "full_trainings" of docs/json.md. The caller's. */
 int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error *e);
@@ -17,6 +16,3 @@ const char *full_training_state(const cJSON *training);
 
 /* Returns whether one of them came to its end as it should. */
 bool full_training_is_done(const cJSON *all);
-
-/* "full training of job 2 (attempt 3): ok after 8.0s", or why it failed, with a line end. */
-void full_training_add_text(const cJSON *training, struct buffer *out);

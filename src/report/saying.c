@@ -108,6 +108,18 @@ static void styled(const struct sql_value *arguments, struct buffer *out)
     text_add_styled(out, text_state_style(arguments[0].text), arguments[1].text);
 }
 
+static int add_text(const char *name, struct sql_values values, struct buffer *out, struct error *e);
+
+static void text(const struct sql_value *arguments, struct buffer *out)
+{
+    OWNED char *name = xasprintf("sql/texts/%s.sql", arguments[0].text);
+    struct sql_values values = VALUES(arguments[1], arguments[2]);
+    struct error none = ERROR_INIT;
+    values.count = arguments[2].type == COLUMN_NULL ? 1 : 2;
+    add_text(name, values, out, &none);
+    out->length -= out->length > 0;
+}
+
 int saying_add_functions(struct db *db, struct error *e)
 {
     static double (*const of_one[])(double) = {erfc, expm1, log2};
@@ -116,8 +128,8 @@ int saying_add_functions(struct db *db, struct error *e)
         const char *name;
         int arguments;
         void (*function)(const struct sql_value *, struct buffer *);
-    } texts[] = {{"say", -1, say},      {"told", 2, told},         {"rounded", 1, rounded},
-                 {"styled", 2, styled}, {"markdown", 1, markdown}, {"fit", 3, fit}};
+    } texts[] = {{"say", -1, say},          {"told", 2, told}, {"rounded", 1, rounded}, {"styled", 2, styled},
+                 {"markdown", 1, markdown}, {"fit", 3, fit},   {"text", -1, text}};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < LENGTH(texts); i++)
         rc = db_add_text_function(db, texts[i].name, texts[i].arguments, texts[i].function, e);
@@ -172,21 +184,33 @@ int saying_add_rows(struct db *db, const char *sql, const char *name, cJSON *doc
     return rc;
 }
 
-int saying_add_text(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out, struct error *e)
+static int add_text(const char *name, struct sql_values values, struct buffer *out, struct error *e)
 {
-    char *texts[2] = {cJSON_PrintUnformatted(document), beside ? cJSON_PrintUnformatted(beside) : NULL};
     OWNED_DB *db = NULL;
     OWNED_STMT *s = NULL;
     int rc = open_private(&db, e);
-    struct sql_values values = VALUES(sql_text(texts[0]), sql_text(texts[1]));
-    values.count = beside ? 2 : 1;
     if (rc == 0)
         rc = answer_open(db, name, NULL, values, &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
         buffer_printf(out, "%s\n", stmt_text(s, 0));
         rc = 0;
     }
-    cJSON_free(texts[0]);
-    cJSON_free(texts[1]);
     return rc;
+}
+
+int saying_add_text(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out, struct error *e)
+{
+    OWNED char *said = cJSON_PrintUnformatted(document), *besides = beside ? cJSON_PrintUnformatted(beside) : NULL;
+    struct sql_values values = VALUES(sql_text(said), sql_text(besides));
+    values.count = beside ? 2 : 1;
+    return add_text(name, values, out, e);
+}
+
+void saying_add_sentence(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out)
+{
+    const size_t before = out->length;
+    struct error none = ERROR_INIT;
+    saying_add_text(name, document, beside, out, &none);
+    if (out->length > before)
+        out->data[--out->length] = '\0';
 }

@@ -27,5 +27,9 @@ int saying_add_lines(struct db *db, const char *sql, const char *title, struct b
 int saying_add_rows(struct db *db, const char *sql, const char *name, cJSON *document, struct error *e);
 
 /* Appends the lines that the statement "sql/texts/NAME.sql" makes of a document, ?1, and of what stands beside it, ?2
- * (NULL: nothing). */
+ * (NULL: nothing). In such a statement text(NAME, document, beside) is that of another one, without its last line end.
+ */
 int saying_add_text(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out, struct error *e);
+
+/* The same without the last line end, of a statement of which no error comes. */
+void saying_add_sentence(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out);
