@@ -24,7 +24,6 @@
 #define JSON_EVERY_MS 1000
 #define EVENTS_WRITTEN_OUT 200 /* larger sweeps show only failures, at most this many */
 #define WINDOW_MS 30000        /* window for the rate */
-#define LABEL_BYTES 20
 #define HELD_BYTES 200
 
 struct progress_display {
@@ -297,13 +296,6 @@ static void update_rate(struct progress_display *d, const struct run_counts *c)
     d->window_finished = c->finished_now - (int64_t)(d->rate * WINDOW_MS / 2e3);
 }
 
-struct described_progress {
-    struct sweep_progress progress;
-    struct failure_count failures[FAILURE_COUNT];
-    char label[LABEL_BYTES];
-    char held_for[HELD_BYTES];
-};
-
 struct estimated {
     struct progress_display *display;
     const struct run_counts *counts;
@@ -336,67 +328,43 @@ static int64_t eta_ms(struct progress_display *d, const struct run_counts *c)
     return countdown_left_ms(&d->countdown, now, c->elapsed_ms, estimate_ms, &context);
 }
 
-static void describe(struct progress_display *d, const struct run_counts *c, struct described_progress *out)
+/* `held_for` is the caller's, of HELD_BYTES. */
+static struct sweep_progress describe(struct progress_display *d, const struct run_counts *c, char *held_for)
 {
-    struct sweep_progress *p = &out->progress;
-    *p = (struct sweep_progress){
-        .total = c->total,
-        .ok = c->ok_now,
-        .failed = c->failed_now,
-        .running = c->running - c->waiting,
-        .waiting = c->waiting,
-        .waits = c->waits,
-        .waits_differ = c->waits_differ,
-        .pending = c->pending,
-        .to_come = c->to_come,
-        .ended = c->ended,
-        .pruned = c->pruned,
-        .held = c->held,
-        .elapsed_ms = c->elapsed_ms,
+    *held_for = '\0';
+    if (c->held > 0)
+        read_held(d, held_for, HELD_BYTES);
+    return (struct sweep_progress){
+        .counts = c,
+        .held_for = *held_for ? held_for : NULL,
         .jobs_per_second = d->rate,
         .eta_ms = eta_ms(d, c),
-        .has_best = c->has_best,
-        .best_value = c->best,
-        .best_unit = d->objective ? d->objective->unit : NULL,
-        .best_label = out->label,
-        .best_job = c->best_job_id,
         .objective = d->sweep->objective_count ? d->sweep->objectives[0].metric : NULL,
-        .failures = out->failures,
+        .best_unit = d->objective ? d->objective->unit : NULL,
     };
-    if (c->held > 0) {
-        read_held(d, out->held_for, sizeof out->held_for);
-        p->held_for = out->held_for[0] ? out->held_for : NULL;
-    }
-    p->skipped = c->total - p->ok - p->failed - c->running - c->ended - c->pending - c->pruned - c->held;
-    const int64_t failed_before = c->failed - c->failed_now;
-    p->failed_before = failed_before < 0 ? 0 : failed_before > p->skipped ? p->skipped : failed_before;
-    snprintf(out->label, sizeof out->label, "job %" PRId64, c->best_job_id);
-    for (int i = 1; i < FAILURE_COUNT; i++)
-        if (c->failures[i])
-            out->failures[p->failure_count++] = (struct failure_count){failure_names[i], c->failures[i]};
 }
 
 void progress_display_counts(struct progress_display *d, const struct run_counts *counts)
 {
     static const int64_t every_ms[] =
         {[PROGRESS_TTY] = 0, [PROGRESS_PLAIN] = PLAIN_EVERY_MS, [PROGRESS_JSON] = JSON_EVERY_MS};
-    struct described_progress now;
+    char held_for[HELD_BYTES];
     update_rate(d, counts);
     if (counts->elapsed_ms - d->shown_ms < every_ms[d->how])
         return;
     d->shown_ms = counts->elapsed_ms;
-    describe(d, counts, &now);
+    const struct sweep_progress now = describe(d, counts, held_for);
     buffer_clear(&d->line);
     if (d->how == PROGRESS_TTY) {
         const size_t width = output_width(stderr);
-        progress_add_line(&now.progress, width ? width - 1 : 0, !output_has_utf8(), &d->line);
+        progress_add_line(&now, width ? width - 1 : 0, !output_has_utf8(), &d->line);
         put_live(d);
         return;
     }
     if (d->how == PROGRESS_JSON)
-        progress_add_json(EVENT_PROGRESS, &now.progress, &d->line);
+        progress_add_json(EVENT_PROGRESS, &now, &d->line);
     else
-        progress_add_plain(&now.progress, &d->line);
+        progress_add_plain(&now, &d->line);
     put_line(d);
 }
 
@@ -451,19 +419,20 @@ void progress_display_end(struct progress_display *d, const struct run_result *r
 {
     if (!d)
         return;
-    struct described_progress now;
+    struct run_counts counts = result->counts;
+    char held_for[HELD_BYTES];
     const bool has_best = best && best_job(best) >= 0;
     output_clear_line(&d->on_line);
     if (result->counts.elapsed_ms > 0) /* of the whole run, beside how long it took */
         d->rate = (double)result->counts.finished_now * 1e3 / (double)result->counts.elapsed_ms;
-    describe(d, &result->counts, &now);
+    const struct sweep_progress now = describe(d, &counts, held_for);
     if (d->how == PROGRESS_JSON) {
-        progress_add_json(EVENT_END, &now.progress, &d->line);
+        progress_add_json(EVENT_END, &now, &d->line);
         put_line(d);
         return;
     }
-    now.progress.has_best &= !has_best;
-    progress_add_plain(&now.progress, &d->line);
+    counts.has_best &= !has_best;
+    progress_add_plain(&now, &d->line);
     put_line(d);
     say_failed(d, result);
     if (has_best)

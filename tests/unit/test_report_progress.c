@@ -6,35 +6,31 @@
 #include "unit_test.h"
 #include "util/utf8.h"
 
-static const struct failure_count failures[] = {{"oom", 2}, {"signal", 0}, {"timeout", 1}};
-
-static const struct sweep_progress half = {
+static const struct run_counts counts = {
     .total = 456,
-    .ok = 110,
-    .failed = 3,
-    .skipped = 10,
-    .failed_before = 1,
+    .ok_now = 110,
+    .failed_now = 3,
+    .failed = 4,
     .running = 4,
     .pending = 329,
     .to_come = 329,
     .elapsed_ms = 90000,
-    .jobs_per_second = 12.34,
-    .eta_ms = 200000,
     .has_best = true,
-    .best_value = 45.25,
-    .best_unit = "samples/s",
-    .best_label = "tiny zero_stage=1",
-    .best_job = 7,
-    .objective = "throughput",
-    .failures = failures,
-    .failure_count = 3,
+    .best = 45.25,
+    .best_job_id = 7,
+    .failures = {[FAILURE_OOM] = 2, [FAILURE_TIMEOUT] = 1},
 };
 
-static const struct sweep_progress begun = {.total = 8,
-                                            .pending = 8,
-                                            .to_come = 8,
-                                            .eta_ms = -1,
-                                            .jobs_per_second = NAN};
+static const struct sweep_progress half = {
+    .counts = &counts,
+    .jobs_per_second = 12.34,
+    .eta_ms = 200000,
+    .best_unit = "samples/s",
+    .objective = "throughput",
+};
+
+static const struct run_counts waiting = {.total = 8, .pending = 8, .to_come = 8};
+static const struct sweep_progress begun = {.counts = &waiting, .eta_ms = -1, .jobs_per_second = NAN};
 
 static void check_line(const struct sweep_progress *p, size_t columns, bool ascii, const char *expected)
 {
@@ -47,16 +43,16 @@ TEST(line__wide_terminal__everything_with_a_bar)
 {
     check_line(&half, 200, true,
                "[#######.....................]   26%  123/456  4 failed  4 running  12.3 jobs/s  eta 3m20s  "
-               "best 45.25 samples/s (tiny zero_stage=1)");
+               "best 45.25 samples/s (job 7)");
     check_line(&begun, 30, false, "[░░░░░░░░░░░░░░░░░]    0%  0/8");
 }
 
 TEST(line__narrower__parts_left_out_in_order)
 {
-    check_line(&half, 100, true,
-               " 26%  123/456  4 failed  4 running  12.3 jobs/s  eta 3m20s  best 45.25 samples/s (tiny zero_stage=1)");
-    check_line(&half, 99, true,
-               "[#######.....................]   26%  123/456  4 failed  4 running  12.3 jobs/s  eta 3m20s");
+    check_line(&half, 88, true,
+               " 26%  123/456  4 failed  4 running  12.3 jobs/s  eta 3m20s  best 45.25 samples/s (job 7)");
+    check_line(&half, 87, true,
+               "[######...................]   26%  123/456  4 failed  4 running  12.3 jobs/s  eta 3m20s");
     check_line(&half, 58, true, " 26%  123/456  4 failed  4 running  12.3 jobs/s  eta 3m20s");
     check_line(&half, 57, true, "[##......]   26%  123/456  4 failed  4 running  eta 3m20s");
     check_line(&half, 44, true, " 26%  123/456  4 failed  eta 3m20s");
@@ -69,18 +65,19 @@ TEST(line__narrower__parts_left_out_in_order)
     check_line(&half, 0, true, "");
 }
 
-TEST(line__long_label__cut_at_40_columns)
+TEST(line__long_unit__cut_at_40_columns)
 {
-    struct sweep_progress p = {.total = 1, .eta_ms = -1, .has_best = true, .best_value = 2};
-    p.best_label = "0123456789012345678901234567890123456789x";
-    check_line(&p, 65, true, "  0%  0/1  best 2 (0123456789012345678901234567890123456...)");
+    const struct run_counts c = {.total = 1, .pending = 1, .has_best = true, .best = 2};
+    const struct sweep_progress p = {.counts = &c,
+                                     .eta_ms = -1,
+                                     .best_unit = "0123456789012345678901234567890123456789x"};
+    check_line(&p, 71, true, "  0%  0/1  best 2 0123456789012345678901234567890123456... (job 0)");
 }
 
 TEST(line__any_width__never_wider)
 {
     struct sweep_progress p = half;
-    p.best_label = "モデル\x1B[2J\xFF\n\xE2\x80\xAE very long label that goes on and on and on";
-    p.best_unit = "µs";
+    p.best_unit = "モデル\x1B[2J\xFF\n\xE2\x80\xAE very long unit that goes on and on and on";
     for (size_t columns = 0; columns < 250; columns++) {
         for (int ascii = 0; ascii < 2; ascii++) {
             OWNED_BUFFER out = BUFFER_INIT;
@@ -95,15 +92,26 @@ TEST(line__any_width__never_wider)
 
 TEST(line__nothing_to_do_or_all_done__no_division)
 {
-    check_line(&(struct sweep_progress){.eta_ms = -1}, 80, true, "0/0");
-    check_line(&(struct sweep_progress){.total = 3, .ok = 2, .failed = 1}, 60, true,
-               "[############################]  100%  3/3  1 failed");
-    check_line(&(struct sweep_progress){.total = 1000, .ok = 999, .eta_ms = -1}, 16, true, " 99%  999/1000");
+    static const struct {
+        struct run_counts counts;
+        int64_t eta_ms;
+        size_t columns;
+        const char *line;
+    } cases[] = {{{0}, -1, 80, "0/0"},
+                 {{.total = 3, .ok_now = 2, .failed_now = 1, .failed = 1},
+                  0,
+                  60,
+                  "[############################]  100%  3/3  1 failed"},
+                 {{.total = 1000, .ok_now = 999, .pending = 1}, -1, 16, " 99%  999/1000"}};
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        check_line(&(struct sweep_progress){.counts = &cases[i].counts, .eta_ms = cases[i].eta_ms}, cases[i].columns,
+                   true, cases[i].line);
 }
 
 TEST(line__rates__unit_in_which_they_can_be_read)
 {
-    struct sweep_progress p = {.total = 9, .eta_ms = -1};
+    const struct run_counts c = {.total = 9, .pending = 9};
+    struct sweep_progress p = {.counts = &c, .eta_ms = -1};
     static const struct {
         double rate;
         const char *line;
@@ -131,25 +139,20 @@ static void check_plain(const struct sweep_progress *p, const char *expected)
 TEST(plain__all_and_little__complete_line)
 {
     check_plain(&half, "123/456 done (26%): 119 ok (9 before), 4 failed (2 oom, 1 timeout, 1 before), 4 running, 329 "
-                       "pending; 1m30s elapsed, 12.3 jobs/s, eta 3m20s; best 45.25 samples/s (tiny zero_stage=1)");
-    check_plain(&(struct sweep_progress){.total = 12, .skipped = 12, .eta_ms = -1, .elapsed_ms = 94},
+                       "pending; 1m30s elapsed, 12.3 jobs/s, eta 3m20s; best 45.25 samples/s (job 7)");
+    const struct run_counts before = {.total = 12, .elapsed_ms = 94}, held = {.total = 3, .failed = 2, .held = 1};
+    check_plain(&(struct sweep_progress){.counts = &before, .eta_ms = -1},
                 "12/12 done (100%): 12 ok, nothing to run; 94ms elapsed");
-    check_plain(&(struct sweep_progress){.total = 3,
-                                         .skipped = 2,
-                                         .failed_before = 2,
-                                         .held = 1,
-                                         .held_for = "a server"},
+    check_plain(&(struct sweep_progress){.counts = &held, .held_for = "a server"},
                 "2/3 done (66%): 0 ok, 2 failed (2 before), 1 held (a server); 0ms elapsed");
     check_plain(&begun, "0/8 done (0%): 0 ok, 8 pending; 0ms elapsed");
 }
 
-TEST(plain__hostile_label__one_line)
+TEST(plain__hostile_unit__one_line)
 {
-    struct sweep_progress p = begun;
-    p.has_best = true;
-    p.best_value = NAN;
-    p.best_label = "a\nb\x1B[2J";
-    check_plain(&p, "0/8 done (0%): 0 ok, 8 pending; 0ms elapsed; best NaN (a\\nb\\x1b[2J)");
+    const struct run_counts c = {.total = 8, .pending = 8, .to_come = 8, .has_best = true, .best = NAN};
+    check_plain(&(struct sweep_progress){.counts = &c, .eta_ms = -1, .best_unit = "a\nb\x1B[2J"},
+                "0/8 done (0%): 0 ok, 8 pending; 0ms elapsed; best NaN a\\nb\\x1b[2J (job 0)");
 }
 
 #define BEGIN "{\"event\":\"progress\",\"schema_version\":1,"
@@ -171,7 +174,7 @@ TEST(json__all_and_little__one_object)
                             "\"pending\":329,"
                             "\"elapsed_ms\":90000,\"jobs_per_second\":12.34,\"eta_ms\":200000,"
                             "\"best\":{\"job\":7,\"objective\":\"throughput\",\"value\":45.25,\"unit\":\"samples/s\"},"
-                            "\"failure_classes\":{\"oom\":2,\"signal\":0,\"timeout\":1}}");
+                            "\"failure_classes\":{\"oom\":2,\"timeout\":1}}");
     check_json(&begun,
                BEGIN "\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"held\":0,"
                      "\"running\":0,\"waiting\":0,\"being_recorded\":0,\"pending\":8,"
@@ -180,11 +183,8 @@ TEST(json__all_and_little__one_object)
 
 TEST(json__best_not_finite_and_unnamed__nulls)
 {
-    struct sweep_progress p = begun;
-    p.has_best = true;
-    p.best_value = -INFINITY;
-    p.best_unit = "";
-    check_json(&p,
+    const struct run_counts c = {.total = 8, .pending = 8, .to_come = 8, .has_best = true, .best = -INFINITY};
+    check_json(&(struct sweep_progress){.counts = &c, .eta_ms = -1, .best_unit = ""},
                BEGIN "\"total\":8,\"done\":0,\"ok\":0,\"failed\":0,\"skipped\":0,\"pruned\":0,\"held\":0,\"running\":0,"
                      "\"waiting\":0,\"being_recorded\":0,"
                      "\"pending\":8,"
