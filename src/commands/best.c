@@ -213,59 +213,22 @@ static int write_files(const struct shown_best *f, const char *db, const char *d
 
 /* --- the command --- */
 
-/* " (2 diverged, 1 oom)". */
-static void add_classes(const cJSON *status, struct buffer *out)
-{
-    const cJSON *first = cJSON_GetObjectItemCaseSensitive(status, "failure_classes")->child;
-    for (const cJSON *class = first; class; class = class->next)
-        buffer_printf(out, "%s%.0f %s", class == first ? " (" : ", ", class->valuedouble, class->string);
-    buffer_add_text(out, first ? ")" : "");
-}
-
-/* Of a sweep with ok jobs. */
-static void say_none_meets(const struct shown_best *f, int64_t ok)
-{
-    const char *why = json_text_of(f->best.document, "unranked_why"),
-               *excluded = json_text_of(f->best.beside, "excluded");
-    const cJSON *conditions = cJSON_GetObjectItemCaseSensitive(f->best.document, "subject_to");
-    OWNED_BUFFER nearest = BUFFER_INIT;
-    saying_add_sentence("sql/texts/nearest.sql", f->best.document, f->best.beside, &nearest);
-    if (nearest.length) {
-        output_message("there is no best job: %s", buffer_text(&nearest));
-        return;
-    }
-    output_message("there is no best job: %lld are ok, but none%s has a value of %s%s%s", (long long)ok,
-                   conditions->child ? " that meets [sweep] subject_to" : "",
-                   json_text_of(f->best.document, "objective"), why ? ": " : "", why ? why : "");
-    if (excluded)
-        output_message("%s", excluded);
-}
-
 /* Says why there is no best job. */
 static int say_nothing_ok(const struct shown_best *f, struct error *e)
 {
-    OWNED_JSON *s = NULL;
-    if (status_read(f->db, false, 0, &s, NULL, e) < 0)
+    OWNED_JSON *status = NULL, *best = cJSON_CreateObject();
+    OWNED_BUFFER text = BUFFER_INIT;
+    if (status_read(f->db, false, 0, &status, NULL, e) < 0)
         return -1;
-    const cJSON *states = cJSON_GetObjectItemCaseSensitive(s, "states");
-    const int64_t ok = json_count_of(states, "ok"), failed = json_count_of(states, "failed");
-    const int64_t running = json_count_of(states, "running"), pending = json_count_of(states, "pending");
-    int status = STATUS_JOBS_FAILED;
-    OWNED_BUFFER classes = BUFFER_INIT;
-    add_classes(s, &classes);
-    if (json_count_of(s, "jobs") == 0)
-        status = error_set(e, ERROR_NOTHING,
-                           "the database has no jobs, because no combination matched; meshsweep plan shows why");
-    else if (ok + failed == 0)
-        status =
-            error_set(e, ERROR_NOTHING, "no job has finished yet: %lld running, %lld pending; see meshsweep status",
-                      (long long)running, (long long)pending);
-    else if (ok)
-        say_none_meets(f, ok);
-    else
-        output_message("no job has succeeded: %lld failed%s, %lld running, %lld pending; see meshsweep status",
-                       (long long)failed, buffer_text(&classes), (long long)running, (long long)pending);
-    return status;
+    const cJSON *states = cJSON_GetObjectItemCaseSensitive(status, "states");
+    cJSON_AddItemReferenceToObject(best, "best", f->best.document);
+    cJSON_AddItemReferenceToObject(best, "beside", f->best.beside);
+    saying_add_sentence("sql/texts/no_best.sql", status, best, &text);
+    if (json_count_of(states, "ok") + json_count_of(states, "failed") == 0)
+        return error_set(e, ERROR_NOTHING, "%s", buffer_text(&text));
+    for (char *rest = text.data, *line; rest && (line = strtok_r(rest, "\n", &rest));)
+        output_message("%s", line);
+    return STATUS_JOBS_FAILED;
 }
 
 static int check_out(struct db *db, const struct best_options *o, struct error *e)
