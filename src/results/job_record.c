@@ -9,9 +9,8 @@
 #include "database/open.h"
 #include "process/archived_file.h"
 #include "results/json.h"
-#include "store/imports.h"
-#include "store/jobs.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/string_list.h"
@@ -141,71 +140,40 @@ void job_log_free(struct job_log *l)
 
 /* --- how it was launched --- */
 
-#define THE_ATTEMPT                                                                                                    \
-    "(SELECT id FROM attempt WHERE job_id = ?1 AND command IS NOT NULL AND kind = 'trial'"                             \
-    " ORDER BY id IS (SELECT attempt_id FROM job WHERE id = ?1) DESC, number DESC LIMIT 1)"
-
-/* The first column of every row, NULL-terminated. */
-static int read_strings(struct db *db, const char *sql, int64_t job_id, char ***out, struct error *e)
+static void set_bytes(const char *digits, char **out)
 {
-    struct string_list strings = STRING_LIST_INIT;
-    int rc = db_query_texts(db, sql, VALUES(sql_int(job_id)), &strings, e);
-    *out = string_list_take(&strings);
-    return rc;
-}
-
-/* Names of files are bytes: where they are no text, the runner has their hexadecimal digits, too. */
-static int read_directory(struct db *db, struct sql_values job, char **out, struct error *e)
-{
-    static const char text[] = "SELECT coalesce(json_extract(a.environment, '$.PWD'), json_extract(r.provenance,"
-                               " '$.directory')) FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
-                               " WHERE a.id = " THE_ATTEMPT;
-    static const char bytes[] = "SELECT iif(json_extract(a.environment, '$.PWD') IS NULL, json_extract(r.provenance,"
-                                " '$.directory_bytes'), NULL) FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
-                                " WHERE a.id = " THE_ATTEMPT;
-    char *digits = NULL;
-    unsigned char byte;
-    if (db_query_text(db, text, job, out, e) < 0 || db_query_text(db, bytes, job, &digits, e) < 0)
-        return -1;
     OWNED_BUFFER b = BUFFER_INIT;
-    for (const char *p = digits; p && sscanf(p, "%2hhx", &byte) == 1 && byte; p += 2)
+    unsigned char byte;
+    for (const char *p = digits; sscanf(p, "%2hhx", &byte) == 1 && byte; p += 2)
         buffer_add_char(&b, (char)byte);
-    free(digits);
-    if (b.length > 0) {
-        free(*out);
-        *out = buffer_take(&b);
-    }
-    return 0;
+    if (b.length > 0)
+        text_replace(out, buffer_take(&b));
 }
 
 int job_launch_read(struct db *db, int64_t job_id, struct job_launch *out, struct error *e)
 {
-    static const char command[] = "SELECT k.value FROM attempt AS a, json_each(a.command) AS k"
-                                  " WHERE a.id = " THE_ATTEMPT " ORDER BY k.id";
-    static const char environment[] = "SELECT k.key || '=' || k.value FROM attempt AS a, json_each(a.environment) AS k"
-                                      " WHERE a.id = " THE_ATTEMPT " AND k.key <> 'PWD' ORDER BY k.id";
-    static const char path[] = "SELECT json_extract(r.provenance, '$.environment.PATH') FROM attempt AS a"
-                               " JOIN runner AS r ON r.id = a.runner_id WHERE a.id = " THE_ATTEMPT;
-    static const char spec[] = "SELECT " JOB_SPEC_SQL JOB_SPECS_FROM_SQL " WHERE j.id = ?1";
-    static const char files[] = "SELECT directory FROM attempt WHERE id = " THE_ATTEMPT;
-    static const char given[] = "SELECT path FROM attempt_file WHERE attempt_id = " THE_ATTEMPT " ORDER BY path";
-    static const char table[] = "SELECT coalesce(a.log_tail, '') FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
-                                " WHERE j.id = ?1 AND a.executor = '" IMPORT_EXECUTOR "'";
-    const struct sql_values job = VALUES(sql_int(job_id));
-    struct job_launch launch = {0};
-    if (read_strings(db, command, job_id, &launch.command, e) < 0 ||
-        read_strings(db, environment, job_id, &launch.environment, e) < 0 ||
-        read_strings(db, given, job_id, &launch.given, e) < 0 ||
-        read_directory(db, job, &launch.working_directory, e) < 0 ||
-        db_query_text(db, path, job, &launch.path, e) < 0 || db_query_text(db, spec, job, &launch.spec, e) < 0 ||
-        db_query_text(db, files, job, &launch.files, e) < 0 ||
-        db_query_text(db, table, job, &launch.measured_elsewhere, e) < 0) {
-        job_launch_free(&launch);
-        return -1;
+    struct job_launch l = {.job_files = store_directory_of(db)};
+    struct string_list lists[] = {STRING_LIST_INIT, STRING_LIST_INIT, STRING_LIST_INIT};
+    char **const into[] = {&l.working_directory, &l.spec, &l.path, &l.files, &l.measured_elsewhere};
+    struct stmt *s = NULL;
+    int rc;
+    while ((rc = db_next(db, embedded_text("src/results/job_launch.sql"), VALUES(sql_int(job_id)), &s, e)) > 0) {
+        const size_t member = (size_t)stmt_int(s, 0);
+        if (member < LENGTH(lists))
+            string_list_add(&lists[member], stmt_copy_text(s, 1));
+        else if (member < LENGTH(lists) + LENGTH(into))
+            *into[member - LENGTH(lists)] = stmt_copy_text(s, 1);
+        else
+            set_bytes(stmt_text(s, 1), &l.working_directory);
     }
-    launch.job_files = store_directory_of(db);
-    *out = launch;
-    return 0;
+    l.command = string_list_take(&lists[0]);
+    l.environment = string_list_take(&lists[1]);
+    l.given = string_list_take(&lists[2]);
+    if (rc < 0)
+        job_launch_free(&l);
+    else
+        *out = l;
+    return rc;
 }
 
 void job_launch_free(struct job_launch *l)
