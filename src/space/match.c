@@ -219,75 +219,52 @@ bool match_are_alike(const struct space *space)
 
 /* --- excluded combinations --- */
 
-/* SQLite takes up to 127 arguments. */
-#define KEYS_PER_CALL 60
-
-/* The values of the keys that an expression reads, as a JSON object. Names of keys hold no quotes (template.h). */
-static void add_values(const struct space *space, const struct expression *x, struct buffer *sql)
+/* The values of the keys that a rule reads, as a JSON object: one call, which is SQLite's as a whole. Names of keys
+ * hold no quotes (template.h). */
+static struct formula *compile_values(const struct space *space, const struct expression *x)
 {
-    for (size_t i = KEYS_PER_CALL; i < x->key_count; i += KEYS_PER_CALL)
-        buffer_add_text(sql, "json_insert(");
-    buffer_add_text(sql, "json_object(");
+    OWNED_BUFFER sql = BUFFER_INIT;
     for (size_t i = 0; i < x->key_count; i++) {
-        const struct key *key = &space->names.keys[x->keys[i]];
-        bool is_first_call = i < KEYS_PER_CALL;
-        if (i > 0)
-            buffer_add_text(sql, i % KEYS_PER_CALL == 0 ? "), " : ", ");
-        buffer_printf(sql, is_first_call ? "'%s', " : "'$.\"%s\"', ", key->name);
-        expression_add_column(sql, key);
+        buffer_printf(&sql, "%s\"%s\":' || json_quote(", i ? " || '," : "trim('{", space->names.keys[x->keys[i]].name);
+        expression_add_column(&sql, &space->names.keys[x->keys[i]]);
+        buffer_add_char(&sql, ')');
     }
-    buffer_add_char(sql, ')');
-}
-
-/* The values of what the rule reads in the combination at a rank. */
-static int prepare_values(const struct space *space, size_t rule, struct stmt **out, struct error *e)
-{
-    struct buffer sql = BUFFER_INIT;
-    buffer_add_text(&sql, "SELECT ");
-    add_values(space, &space->rules[rule].accepts, &sql);
-    space_add_combination(space, 1, &sql);
-    return db_prepare_built(space->db, &sql, out, e);
-}
-
-/* 1 where it was given, 0 where its values were before. */
-static int give_excluded(const struct space *space, const struct exclusion_query *q, struct stmt *values, int64_t rank,
-                         struct string_list *given, struct error *e)
-{
-    space_bind_rank(space, values, 1, rank);
-    int rc = guard_next(values, e);
-    if (rc > 0 && (!q->distinct || string_list_find(given, stmt_text(values, 0)) == given->count)) {
-        string_list_add(given, stmt_copy_text(values, 0));
-        rc = q->each(q->context, rank, stmt_text(values, 0), e) < 0 ? -1 : 1;
-    } else if (rc > 0) {
-        rc = 0;
-    }
-    stmt_reset(values);
-    return rc;
+    buffer_add_text(&sql, x->key_count ? " || '}')" : "'{}'");
+    struct formula *values = formula_compile(&space->names, buffer_text(&sql));
+    return values;
 }
 
 int match_excluded(struct space *space, const struct exclusion_query *q, struct error *e)
 {
     const struct product product = space_product(space);
+    OWNED struct datum *keys = xcalloc(space->names.key_count + 1, sizeof *keys);
+    const struct scope s = evaluator_scope(space->evaluator, keys);
     struct formula *filter = formulas_compile_filter(space, q->filter);
+    struct formula *values = compile_values(space, &space->rules[q->rule].accepts);
     struct constraints c = {NULL, 0};
-    struct stmt *values = NULL;
-    int64_t rank, specs[SECTION_COUNT];
+    OWNED_LIST given = STRING_LIST_INIT;
+    int64_t rank, specs[SECTION_COUNT], shown = 0;
     formulas_add_rules(space, q->rule, &c);
     constraints_add(&c, space->formulas->rules[q->rule].whole, DEMAND_FALSE);
     constraints_add(&c, filter, DEMAND_TRUE);
     struct combinations *walk = combinations_open(&product, &c);
-    struct string_list given = STRING_LIST_INIT;
-    int rc = prepare_values(space, q->rule, &values, e);
-    for (int64_t seen = 0, shown = 0; rc >= 0 && shown < q->limit && (!q->distinct || seen < EXCLUSIONS_LOOKED_AT) &&
-                                      (rc = combinations_next(walk, &rank, specs, e)) > 0;
+    int rc = 0;
+    for (int seen = 0; rc >= 0 && shown < q->limit && (!q->distinct || seen < EXCLUSIONS_LOOKED_AT) &&
+                       (rc = combinations_next(walk, &rank, specs, e)) > 0;
          seen++) {
-        rc = give_excluded(space, q, values, rank, &given, e);
-        shown += rc > 0;
+        space_read_keys(space, rank, keys);
+        const struct datum json = formula_value(values, &s);
+        if (evaluator_failed(space->evaluator, e))
+            rc = -1;
+        else if (!q->distinct || string_list_find(&given, json.text) == given.count) {
+            string_list_add(&given, xstrdup(json.text));
+            rc = q->each(q->context, rank, json.text, e);
+            shown++;
+        }
     }
-    string_list_free(&given);
-    stmt_free(values);
     combinations_close(walk);
     formula_free(filter);
+    formula_free(values);
     free(c.items);
     return rc < 0 ? -1 : 0;
 }
