@@ -508,10 +508,7 @@ static void read_inputs(struct match_cursor *c, struct input_value *values)
     for (int i = 0; i < INPUT_COUNT; i++) {
         struct formula *f = c->space->formulas->inputs[i];
         const struct datum cell = f ? formula_value(f, &c->scope) : (struct datum){DATUM_NULL, {0}};
-        values[i] = cell.kind == DATUM_TEXT   ? (struct input_value){INPUT_TEXT, 0, cell.text}
-                    : cell.kind == DATUM_INT  ? (struct input_value){INPUT_NUMBER, (double)cell.integer, NULL}
-                    : cell.kind == DATUM_REAL ? (struct input_value){INPUT_NUMBER, cell.real, NULL}
-                                              : (struct input_value){INPUT_ABSENT, 0, NULL};
+        values[i] = prediction_input(datum_sql(&cell));
     }
 }
 

@@ -19,13 +19,12 @@
 
 /* --- the functions --- */
 
-static void set_value(const struct sql_value *a, struct input_value *out)
+struct input_value prediction_input(struct sql_value a)
 {
-    static const enum input_kind kinds[] =
-        {[COLUMN_TEXT] = INPUT_TEXT, [COLUMN_INT] = INPUT_NUMBER, [COLUMN_FLOAT] = INPUT_NUMBER};
-    out->kind = a->type < LENGTH(kinds) ? kinds[a->type] : INPUT_ABSENT;
-    out->number = a->type == COLUMN_INT ? (double)a->integer : a->type == COLUMN_FLOAT ? a->real : 0;
-    out->text = a->type == COLUMN_TEXT ? a->text : NULL;
+    return a.type == COLUMN_TEXT    ? (struct input_value){INPUT_TEXT, 0, a.text}
+           : a.type == COLUMN_INT   ? (struct input_value){INPUT_NUMBER, (double)a.integer, NULL}
+           : a.type == COLUMN_FLOAT ? (struct input_value){INPUT_NUMBER, a.real, NULL}
+                                    : (struct input_value){INPUT_ABSENT, 0, NULL};
 }
 
 static bool states_parameters(const struct predict_config *c)
@@ -163,7 +162,7 @@ static bool call(void *context, const struct sql_value *arguments, int count, do
     if (count != p->bound_count + 1 || f >= LENGTH(functions))
         return false;
     for (int i = 0; i < p->bound_count; i++)
-        set_value(&arguments[i + 1], &values[p->bound[i]]);
+        values[p->bound[i]] = prediction_input(arguments[i + 1]);
     const struct prediction *found = predict(p, values);
     if (!found)
         return false;
@@ -443,11 +442,8 @@ static const struct key *key_at_fault(const struct space *space, const char *tex
 void prediction_read_inputs(const struct stmt *s, int first, struct input_value *values)
 {
     for (int i = 0; i < INPUT_COUNT; i++) {
-        const double number = stmt_double_or_nan(s, first + i);
-        values[i] = stmt_type(s, first + i) == COLUMN_TEXT
-                        ? (struct input_value){INPUT_TEXT, 0, stmt_text(s, first + i)}
-                    : isnan(number) ? (struct input_value){INPUT_ABSENT, 0, NULL}
-                                    : (struct input_value){INPUT_NUMBER, number, NULL};
+        const struct datum cell = datum_of_column(s, first + i);
+        values[i] = prediction_input(datum_sql(&cell));
     }
 }
 
@@ -480,11 +476,20 @@ static bool is_predicted(const struct space *space, struct input_value *values, 
     return predictor_predict(space->prediction.predictor, values, &p, e) == 0;
 }
 
-/* Reports faults where none of the rows is sound; one that is may be what rules leave. */
-static void tell_faults(struct vocabulary_report *r, struct stmt *s, judge *is_sound)
+/* Reports faults where nothing is sound of what the inputs come to, those of the model (`m`; NULL: all) over its
+ * sections; what is may be what rules leave. */
+static void tell_faults(struct vocabulary_report *r, const struct model_keys *m, judge *is_sound)
 {
+    char *const *sources = r->space->prediction.inputs;
     OWNED_LIST faults = STRING_LIST_INIT;
-    bool any = false;
+    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED_STMT *s = NULL;
+    buffer_add_text(&sql, "SELECT DISTINCT ");
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        buffer_printf(&sql, "%s%s", i ? ", " : "", sources[i] && (!m || m->keys[i]) ? sources[i] : "NULL");
+    space_add_from(r->space, m ? m->sections : ~0U, &sql);
+    buffer_printf(&sql, " LIMIT %d", MOST_MODELS);
+    bool any = db_prepare(r->space->db, buffer_text(&sql), &s, NULL) < 0;
     while (!any && stmt_next(s, NULL) > 0) {
         struct input_value values[INPUT_COUNT];
         struct error e = ERROR_INIT;
@@ -497,36 +502,15 @@ static void tell_faults(struct vocabulary_report *r, struct stmt *s, judge *is_s
         add_unknown(r, position_of(r->space, key_at_fault(r->space, faults.items[i])), xstrdup(faults.items[i]));
 }
 
-static void check_models(struct vocabulary_report *r)
+/* Models by themselves, and combinations where all can be looked at. */
+static void check_soundness(struct vocabulary_report *r)
 {
     struct model_keys m;
-    OWNED_BUFFER sql = BUFFER_INIT;
-    OWNED_STMT *s = NULL;
-    if (r->problems->found > 0 || !find_model_keys(r->space, &m) || !m.keys[input_find("layers")])
-        return;
-    buffer_add_text(&sql, "SELECT DISTINCT ");
-    for (size_t i = 0; i < INPUT_COUNT; i++)
-        buffer_printf(&sql, "%s%s", i ? ", " : "", m.keys[i] ? r->space->prediction.inputs[i] : "NULL");
-    space_add_from(r->space, m.sections, &sql);
-    buffer_printf(&sql, " LIMIT %d", MOST_MODELS);
-    if (db_prepare(r->space->db, buffer_text(&sql), &s, NULL) == 0)
-        tell_faults(r, s, is_sound_model);
-}
-
-/* Only where all can be looked at. */
-static void check_combinations(struct vocabulary_report *r)
-{
-    OWNED_BUFFER sql = BUFFER_INIT;
-    OWNED_STMT *s = NULL;
-    if (r->problems->found > 0 || r->space->sweep->import.given || !r->space->prediction.predictor ||
-        space_combinations(r->space) > MOST_MODELS)
-        return;
-    buffer_add_text(&sql, "SELECT ");
-    prediction_add_columns(r->space, &sql);
-    buffer_add_text(&sql, " ");
-    space_add_from(r->space, ~0U, &sql);
-    if (db_prepare(r->space->db, buffer_text(&sql), &s, NULL) == 0)
-        tell_faults(r, s, is_predicted);
+    if (r->problems->found == 0 && find_model_keys(r->space, &m) && m.keys[input_find("layers")])
+        tell_faults(r, &m, is_sound_model);
+    if (r->problems->found == 0 && !r->space->sweep->import.given && r->space->prediction.predictor &&
+        space_combinations(r->space) <= MOST_MODELS)
+        tell_faults(r, NULL, is_predicted);
 }
 
 /* --- adapters --- */
@@ -603,8 +587,7 @@ static char *check_words(const struct space *space, struct problems *problems)
     if (c->given) {
         check_adapters(&r);
         check_forms(&r);
-        check_models(&r);
-        check_combinations(&r);
+        check_soundness(&r);
     }
     return r.first;
 }

@@ -19,6 +19,7 @@
 #include "predict/predictor.h"
 
 struct space;
+struct sql_value;
 struct stmt;
 
 struct space_prediction {
@@ -60,6 +61,9 @@ const struct prediction *prediction_of_values(struct space *space, const struct 
 
 /* The key that an input is read from; NULL: none, or no plain key. */
 const struct key *prediction_key(const struct space *space, size_t input);
+
+/* What a value is to a prediction; its text is borrowed. */
+struct input_value prediction_input(struct sql_value value);
 
 /* Reads a row of prediction_add_columns into `values`, INPUT_COUNT of them; texts are the row's. */
 void prediction_read_inputs(const struct stmt *row, int first, struct input_value *values);
