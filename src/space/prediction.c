@@ -9,6 +9,7 @@
 #include "predict/inputs.h"
 #include "predict/layout.h"
 #include "predict/mixer.h"
+#include "space/build.h"
 #include "space/compile.h"
 #include "sweep_file/devices.h"
 #include "sweep_file/model_info_sweep.h"
@@ -604,12 +605,9 @@ static void absorb(struct expression *into, const struct expression *x)
 {
     into->sections |= x->sections;
     into->reads_label |= x->reads_label;
-    for (size_t i = 0; i < x->key_count; i++) {
-        size_t k = FIRST(at, into->key_count, into->keys[at] == x->keys[i]);
-        if (k < into->key_count)
-            continue;
-        *array_add(into->keys, into->key_count) = x->keys[i];
-    }
+    for (size_t i = 0; i < x->key_count; i++)
+        if (!ANY(at, into->key_count, into->keys[at] == x->keys[i]))
+            *array_add(into->keys, into->key_count) = x->keys[i];
 }
 
 static void add_part(struct mapping *m, const char *name, struct buffer *parts, size_t *count)
@@ -714,25 +712,19 @@ static void map_inputs(struct mapping *m)
 
 /* --- setting up --- */
 
-/* A framework of the file's own needs to say what a parameter takes. */
-static void add_derived(struct names *n, char *name, size_t function, const struct expression *all, char *const *sql)
+static void add_derived(struct names *n, const char *name, size_t function, const struct expression *all,
+                        char *const *sql)
 {
+    struct expression x = EXPRESSION_INIT;
     struct buffer b = BUFFER_INIT;
-    struct derived_key key = {.name = name,
-                              .sections = all->sections,
-                              .reads_label = all->reads_label,
-                              .is_builtin = true,
-                              .key_count = all->key_count};
     buffer_printf(&b, "(%s(%zu", functions[function].function, function);
     for (size_t i = 0; i < INPUT_COUNT; i++)
         if (sql[i])
             buffer_printf(&b, ", %s", sql[i]);
     buffer_add_text(&b, "))");
-    key.sql = buffer_take(&b);
-    key.keys = xcalloc(all->key_count + 1, sizeof *key.keys);
-    if (all->key_count > 0) /* memcpy wants no NULL, even for nothing */
-        memcpy(key.keys, all->keys, all->key_count * sizeof *key.keys);
-    *array_add(n->derived, n->derived_count) = key;
+    x.sql = buffer_take(&b);
+    absorb(&x, all);
+    space_add_derived(n, name, &x, true);
 }
 
 static bool is_taken(const struct names *n, const char *name)
@@ -752,8 +744,9 @@ static int add_functions(struct mapping *m, bool possible, struct error *e)
         if (db_add_real_function(space->db, functions[f].function, call, &space->prediction, e) < 0)
             return -1;
         if (!is_taken(&space->names, functions[f].key))
-            add_derived(&space->names, xstrdup(functions[f].key), f, reads, sql);
-        add_derived(&space->names, xasprintf("%s()", functions[f].function), f, reads, sql);
+            add_derived(&space->names, functions[f].key, f, reads, sql);
+        OWNED char *call_name = xasprintf("%s()", functions[f].function);
+        add_derived(&space->names, call_name, f, reads, sql);
     }
     return 0;
 }
