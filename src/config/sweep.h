@@ -318,6 +318,7 @@ struct device {
     double link_bytes_per_s;       /* one way, all links together that lead out of its card into the domain */
     double pair_bytes_per_s;       /* one way, of the links that join two neighbours; 0: all, through a switch */
     int64_t link_domain;           /* devices; 0: those of a host */
+    double launch_factor;          /* of the time that its host takes to launch a kernel, over an x86's */
     bool collective_engines;       /* that do not take from what computes, as kernels of collectives on a GPU do */
     double adapter_bytes_per_s;    /* of a device, one way, in its maker's own system; 0: 25e9, 200 Gb/s */
     struct position at;

@@ -573,7 +573,8 @@ static bool find_cluster(struct predictor *p, const struct subject *s, const cha
                                         .fp8_factor = 1,
                                         .fp4_factor = 1,
                                         .fp32_factor = 1,
-                                        .link_bytes_per_s = UNKNOWN_LINK};
+                                        .link_bytes_per_s = UNKNOWN_LINK,
+                                        .launch_factor = 1};
     if (o->peak_flops > 0) {
         p->stated.latest_attention_flops *= known ? o->peak_flops / known->peak_flops : 0;
         p->stated.attention_flops =

@@ -357,11 +357,6 @@ static void add_layer_traffic(const struct plan_time *t, struct terms *out)
     }
 }
 
-static double weighted(const double *weights, const struct terms *terms)
-{
-    return weighted_sum(weights, terms->x, TIME_TERM_COUNT);
-}
-
 /* Returns whether torch.autocast's casts are kernels of their own. */
 static bool is_cast(const struct plan_time *t)
 {
@@ -629,8 +624,8 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
         (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
-    launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
-    double device = weighted(weights, of_device), host = weights[TIME_LAUNCH] * launches;
+    launches *= t->cluster->device->launch_factor * (t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1);
+    double device = weighted_sum(weights, of_device->x, TIME_TERM_COUNT), host = weights[TIME_LAUNCH] * launches;
     return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
 }
 
@@ -701,7 +696,8 @@ static double add_stages(const struct plan_time *t, struct terms *out)
 {
     struct terms layer = t->of_layer, head = head_terms(t);
     const double *weights = t->framework->time.weights;
-    double layer_s = weighted(weights, &layer), head_s = weighted(weights, &head), transfers = stage_transfers(t);
+    double layer_s = weighted_sum(weights, layer.x, TIME_TERM_COUNT), transfers = stage_transfers(t);
+    double head_s = weighted_sum(weights, head.x, TIME_TERM_COUNT);
     bool has_head;
     double slowest = slowest_stage(t, layer_s, head_s, &has_head), heads = has_head ? 1 : 0;
     double m = (double)t->plan->micro_batches, v = (double)t->plan->virtual_stages;
@@ -962,7 +958,8 @@ static void add_step(const struct plan_time *t, struct terms *out)
     if (t->plan->offload == OFFLOAD_NONE)
         out->x[TIME_OPTIMIZER] += stepped_bytes(t) * (dense + experts) / shards / t->bandwidth;
     if (t->plan->zero_stage == 1 && t->shards > 1)
-        out->x[TIME_LAUNCH] += COPY_LAUNCHES * t->framework->time.gathered_tensors * t->layers / p * t->shards;
+        out->x[TIME_LAUNCH] += t->cluster->device->launch_factor * COPY_LAUNCHES * t->framework->time.gathered_tensors *
+                               t->layers / p * t->shards;
     add_offload(t, dense + experts, shards, out);
     out->x[TIME_STEP] += (OUTER_TENSORS + tensors * t->layers / p) / STEPPED_TENSORS;
 }
@@ -983,7 +980,7 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
     t.of_layer = layer_terms(&t);
     double waiting = add_stages(&t, &terms);
     add_step(&t, &terms);
-    double seconds = weighted(framework->time.weights, &terms), sigma = framework->time.sigma,
+    double seconds = weighted_sum(framework->time.weights, terms.x, TIME_TERM_COUNT), sigma = framework->time.sigma,
            factor = exp(INTERVAL_90 * sigma);
     if (!(seconds > 0 && seconds < SECONDS_MOST))
         return error_set(e, ERROR_USAGE, "a step time of %.3g s is not plausible; check the keys", seconds);

@@ -158,6 +158,7 @@ static const struct schema_key device_keys[] = {
     {.name = "fp8_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_share), 0.01, 1.5},
     {.name = "vector_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(vector_flops), 1, 1e21},
     {.name = "vector_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(vector_share), 0.01, 1.5},
+    {.name = "launch_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(launch_factor), 0.1, 100},
     {.name = "memory_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(memory_bytes_per_s), 1, 1e18},
     {.name = "memory_gib", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(usable_bytes), 0.1, 1e5},
     {.name = "link_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(link_bytes_per_s), 1, 1e18},
@@ -173,6 +174,8 @@ static void complete(const struct device *known, const struct found *found, stru
             known ? known->attention_flops * (d->peak_flops / known->peak_flops) : UNMEASURED_ATTENTION * d->peak_flops;
     if (known && !found_key(found, "latest_attention_flops"))
         d->latest_attention_flops = known->latest_attention_flops * (d->peak_flops / known->peak_flops);
+    if (!(d->launch_factor > 0))
+        d->launch_factor = 1;
     if (d->fp4_factor < d->fp8_factor)
         d->fp4_factor = d->fp8_factor;
 }

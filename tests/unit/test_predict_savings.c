@@ -245,7 +245,7 @@ TEST(step_predict__modules_recomputed__what_they_have_once_more)
 }
 
 /* Between the products of attention, torch's operations are more kernels than Megatron's one, and none are with a fused
- * kernel. */
+ * kernel. Grace takes longer for all. */
 TEST(step_predict__scores_of_operations__launched)
 {
     struct training_plan plan = {.sequence = 1};
@@ -254,6 +254,7 @@ TEST(step_predict__scores_of_operations__launched)
     assert_close(term(plan, "megatron", TIME_LAUNCH) - fused, 24 * 0.13, 1e-2);
     plan.flash_attention = true;
     assert_close(term(plan, "megatron", TIME_LAUNCH), fused, 1e-3);
+    assert_close(predict(gpt(24, 512, 8), plan, on("GH200"), "megatron").terms[TIME_LAUNCH], 1.66 * 24, 1e-2);
 }
 
 /* Four GH200 are a mesh: two have a third of their links in common, and a ring of four uses all. */
