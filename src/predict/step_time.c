@@ -615,10 +615,11 @@ static double autocast_traffic(const struct plan_time *t)
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
 {
     const double *weights = t->framework->time.nominal;
-    double scores = t->plan->flash_attention ? 0 : score_kernels(t)->launches * t->layer.attention_blocks;
+    double modules = t->plan->flash_attention ? t->framework->time.module_launches
+                                              : score_kernels(t)->launches * t->layer.attention_blocks;
     double launches =
         t->passes / 3 *
-            (1 + scores + expert_launches(t) +
+            (1 + modules + expert_launches(t) +
              (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
         quantised_launches(t) + hook_launches(t) + unit_launches(t) +
         (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) +

@@ -119,12 +119,13 @@
  *            experts are looped over [17], per matrix 0.02 where bitsandbytes dequantises it, forward and backward,
  *            and 0.06 where its scales are quantised, too [19], 0.13 where torch's operations compute scores, which
  *            copy q, k, v and the output, scale, mask and soften (8 kernels more forward, 5 backward), and 0.17 where
- *            the softmax is in fp32 [31], all times 4/3 with full recompute; plus, in each
- *            forward pass, 0.09 per matrix where torch's operations unpack GPTQ's weights [21]; plus what hooks of the
- *            framework launch (coefficients.h: gradient_hooks, module_hooks, passing_hooks), the latter two in each
- *            forward pass and the backward one, with a gather and a copy where there is more than one rank; of FSDP
- *            (unit_hooks, parameter_hooks) a gather and a copy per unit, in the backward pass only if it gathers again,
- *            and a scatter and four copies (flattened, divided twice, cast) where it reduces [24]; plus
+ *            the softmax is in fp32 [31], or where attention is fused module_launches, all times 4/3 with full
+ *            recompute; plus, in each forward pass, 0.09 per matrix where torch's operations unpack GPTQ's weights
+ *            [21]; plus what hooks of the framework launch (coefficients.h: gradient_hooks, module_hooks,
+ *            passing_hooks), the latter two in each forward pass and the backward one, with a gather and a copy where
+ *            there is more than one rank; of FSDP (unit_hooks, parameter_hooks) a gather and a copy per unit, in the
+ *            backward pass only if it gathers again, and a scatter and four copies (flattened, divided twice, cast)
+ *            where it reduces [24]; plus
  *            collective_launches (coefficients.h) per collective of tensor parallelism, and 0.04 per matrix for
  *            torch.autocast, which casts its input and weight, and both gradients, in kernels of their own unless they
  *            are compiled [28]. All this, and copies of gathered tensors, by the device's launch_factor (devices.toml);

@@ -223,7 +223,7 @@ static const struct {
     const char *name;
     bool (*change)(struct drawn *d);
     enum direction bytes, seconds;
-    const char *unless; /* a framework that it does not hold for */
+    const char *unless; /* what the name of a framework begins with that it does not hold for */
 } changes[] = {
     {"a larger micro-batch", larger_micro_batch, UP, UP, NULL},
     {"more micro-batches", more_micro_batches, UP, UP, NULL},
@@ -242,7 +242,7 @@ static const struct {
     {"more replicas", more_replicas, EITHER, UP, NULL},
     {"more shards", more_shards, DOWN, EITHER, NULL},
     {"more context parallelism", more_context, DOWN, EITHER, NULL},
-    {"fused attention", fused_attention, DOWN, DOWN, NULL},
+    {"fused attention", fused_attention, DOWN, DOWN, "megatron"}, /* TransformerEngine's modules launch longer */
     {"a compiler", fused_by_compiler, EITHER, DOWN, NULL},
     {"sequence parallelism", split_sequence, DOWN, EITHER, NULL},
     {"gradients reduced behind computing", hidden_gradients, EITHER, DOWN, NULL},
@@ -261,6 +261,7 @@ static const struct {
     {"a faster network", faster_network, EITHER, DOWN, NULL},
     {"slower messages", slower_messages, EITHER, UP, NULL},
     {"the next generation of devices", next_device, EITHER, DOWN, NULL},
+    {"memory of fused attention", fused_attention, DOWN, EITHER, NULL},
 };
 
 static bool goes_against(enum direction direction, double before, double after)
@@ -292,6 +293,6 @@ TEST(predict__one_thing_changed__never_the_wrong_way)
     const struct framework_set *set = frameworks();
     for (size_t f = 0; f < set->count; f++)
         for (size_t c = 0; c < LENGTH(changes); c++)
-            if (!changes[c].unless || strcmp(changes[c].unless, set->items[f].name) != 0)
+            if (!changes[c].unless || strncmp(changes[c].unless, set->items[f].name, strlen(changes[c].unless)) != 0)
                 check_change(c, &set->items[f]);
 }

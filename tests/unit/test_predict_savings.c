@@ -244,8 +244,8 @@ TEST(step_predict__modules_recomputed__what_they_have_once_more)
     assert_close(term_of(a, plan, "megatron", TIME_ATTENTION), 4.0 / 3 * none.terms[TIME_ATTENTION], 1e-12);
 }
 
-/* Between the products of attention, torch's operations are more kernels than Megatron's one, and none are with a fused
- * kernel. Grace takes longer for all. */
+/* Between the products of attention, torch's operations are more kernels than Megatron's one. A fused kernel is
+ * TransformerEngine's, with modules that take longer, as Grace does for all. */
 TEST(step_predict__scores_of_operations__launched)
 {
     struct training_plan plan = {.sequence = 1};
@@ -253,8 +253,8 @@ TEST(step_predict__scores_of_operations__launched)
     plan.attention_kernel = ATTENTION_KERNEL_EAGER;
     assert_close(term(plan, "megatron", TIME_LAUNCH) - fused, 24 * 0.13, 1e-2);
     plan.flash_attention = true;
-    assert_close(term(plan, "megatron", TIME_LAUNCH), fused, 1e-3);
-    assert_close(predict(gpt(24, 512, 8), plan, on("GH200"), "megatron").terms[TIME_LAUNCH], 1.66 * 24, 1e-2);
+    assert_close(term(plan, "megatron", TIME_LAUNCH) - fused, 24 * 0.38, 1e-2);
+    assert_close(predict(gpt(24, 512, 8), plan, on("GH200"), "megatron").terms[TIME_LAUNCH], 1.66 * 24 * 1.38, 1e-2);
 }
 
 /* Four GH200 are a mesh: two have a third of their links in common, and a ring of four uses all. */
