@@ -385,16 +385,11 @@ bool step_unpacks(const struct training_plan *plan, const struct framework *fram
     return unpacked && plan->quantization == QUANTIZATION_GPTQ;
 }
 
-static double forward_passes(const struct plan_time *t)
-{
-    return t->passes - 2;
-}
-
 /* Launches of a layer's quantised products beside the products themselves, in a layer's. */
 static double quantised_launches(const struct plan_time *t)
 {
     static const double each[QUANTIZATION_END] = {[QUANTIZATION_NF4] = 0.02, [QUANTIZATION_NF4_DOUBLE] = 0.06};
-    double launches = step_unpacks(t->plan, t->framework) ? forward_passes(t) * UNPACK_LAUNCHES
+    double launches = step_unpacks(t->plan, t->framework) ? (t->passes - 2) * UNPACK_LAUNCHES
                                                           : t->passes / 3 * each[t->plan->quantization];
     return launches * layer_matrices(t);
 }
@@ -442,7 +437,7 @@ static double hook_launches(const struct plan_time *t)
     double gather = c->module_hooks > 0 && t->shards > 1 ? c->collective_launches + COPY_LAUNCHES : 0;
     double each_pass = (c->module_hooks + gather) * (matrices + adapters) + c->passing_hooks * (norms + PLAIN_MODULES);
     return (t->plan->zero_stage >= 2 ? c->gradient_hooks * trained : 0) +
-           (t->plan->zero_stage == 3 ? (forward_passes(t) + 1) * each_pass : 0);
+           (t->plan->zero_stage == 3 ? (t->passes - 1) * each_pass : 0);
 }
 
 /* How often per step sharded parameters are gathered and gradients reduced. */
@@ -462,7 +457,7 @@ static double layer_weights(const struct plan_time *t)
 static double tuning_bytes(const struct plan_time *t)
 {
     double stored = tuning_weight_bytes(t->plan);
-    double moved = step_unpacks(t->plan, t->framework) ? forward_passes(t) * (stored + UNPACK_BYTES) + 2
+    double moved = step_unpacks(t->plan, t->framework) ? (t->passes - 2) * (stored + UNPACK_BYTES) + 2
                                                        : t->matrix_passes * (stored + 4);
     double weights = stored > 0 ? moved * layer_weights(t) : 0;
     return weights + t->tokens * tuning_traffic(t->a, t->plan, &t->framework->memory, t->swept - 2);
@@ -645,8 +640,7 @@ static struct terms layer_terms(const struct plan_time *t)
     out.x[TIME_ELEMENTWISE] = (swept_bytes(t, set) / 3 + traffic / SWEEPS) / t->bandwidth;
     add_layer_products(t, &out);
     add_layer_traffic(t, &out);
-    if (t->plan->overlap_tensor || t->plan->overlap_expert)
-        hide_layer_traffic(t, &out);
+    hide_layer_traffic(t, &out);
     out.x[TIME_OPTIMIZER] =
         (accumulated_bytes(t) * layer_weights(t) + gathered_copies(t) * gathered_weights(t)) / t->bandwidth;
     out.x[TIME_LAUNCH] = waited_launches(t, &out);
