@@ -52,11 +52,12 @@ double layer_share_in_bf16(const struct architecture *a, const struct training_p
 #define COMPILED_MLP 6 /* both products, and what the last one reads, but not the activation */
 
 /* Kept of an MLP of width 1: its output before and after the activation, in 16 bits; the latter, which is what a matrix
- * product reads, in 8 where these are computed so. */
+ * product reads, in 8 where these are computed so. Liger's kernels compute an activation again, too: ops/swiglu.py. */
 static double mlp_unit(const struct architecture *a, const struct training_plan *plan,
                        const struct memory_coefficients *c)
 {
-    double unit = a->gated_mlp ? plan->compiled ? fmin(COMPILED_MLP, c->gated_mlp_bytes) : c->gated_mlp_bytes : 4;
+    bool again = plan->compiled || (plan->loss == LOSS_LINEAR && plan->norms == NORMS_FUSED);
+    double unit = a->gated_mlp ? again ? fmin(COMPILED_MLP, c->gated_mlp_bytes) : c->gated_mlp_bytes : 4;
     return layer_is_narrow(plan) ? unit - 1 : unit;
 }
 

@@ -12,7 +12,7 @@
  *                matrix product reads it whole under sequence parallelism
  *   attention    T·(4·a·d + 4·g·d) / t; with qk_norm, 2·a·d + 2·g·d more                               [2]
  *   MLP          T·4·f / t; gated: 6 to 8 (gated_mlp_bytes) in place of 4, compiled 6, as a compiler   [2], gated [3]
- *                computes again what no matrix product of the backward pass reads                      [14]
+ *                (and Liger) computes again what no matrix product of the backward pass reads          [14]
  *   experts      in place of the MLP: T·(K·imbalance·(2·h·et + 4…8·f_e) + 2·h·K)/o + T·4…8·f_s/t,      gated [3] [6]
  *                et 1 where o is
  *   latent       in place of attention: T·((4·q + 4·c + 2·r)/o + (4·a·(d + r) + 4·a·w)/t)              [7]

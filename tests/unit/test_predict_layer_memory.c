@@ -171,6 +171,10 @@ TEST(layer_memory_kept__compiled__what_products_read)
     double saved = layer_memory_kept(&llama, &plan, c) - layer_memory_kept(&llama, &compiled, c);
     assert_close(saved, 64 * (2 * (double)llama.ffn + c->norm_bytes * 1024), 1e-12);
     assert_close(layer_memory_kept(&plain, &plan, c), layer_memory_kept(&plain, &compiled, c), 1e-12);
+    struct training_plan liger = plan;
+    liger.loss = LOSS_LINEAR;
+    liger.norms = NORMS_FUSED;
+    assert_close(layer_memory_kept(&llama, &liger, c), layer_memory_kept(&llama, &compiled, c), 1e-12);
 }
 
 /* Gradients that pass a layer's MLP: of a gated one's two factors or of what it read, whichever is wider. */

@@ -286,7 +286,7 @@ static const struct bounds tables[] = {
     {"gipfelsturm.csv", 42, COUNTS_ALLOCATED, 0.015, 0.99, 0.11, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"lsaie.csv", 30, COUNTS_ALLOCATED, 0.01, 1, 0.075, 1, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"nano-megatron.csv", 18, COUNTS_ALLOCATED, 0.13, 0.99, 0.2, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
-    {"supercomputing-for-ai.csv", 27, COUNTS_RESERVED, 0.205, 0.76, 0.2, 0.99, 0, 0, 0, of_hbm2e, RANK_FIRST, 25e9},
+    {"supercomputing-for-ai.csv", 27, COUNTS_RESERVED, 0.165, 0.99, 0.205, 0.99, 0, 0, 0, of_hbm2e, RANK_FIRST, 25e9},
     {"attention-benchmark.csv", 22, COUNTS_ALLOCATED, 0.03, 0.99, 0.2, 0.89, 0, 1, 0, NULL, RANK_FIRST, 25e9},
     {"ml-infrastructure-engineer.csv", 21, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED, 50e9},
     {"ml-infrastructure-engineer-ethernet.csv", 10, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 2.35e9},
