@@ -617,7 +617,7 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
             (1 + modules + expert_launches(t) +
              (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
         quantised_launches(t) + hook_launches(t) + unit_launches(t) +
-        (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) +
+        (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) + t->framework->time.checkpoint_launches * t->again +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     launches *= t->cluster->device->launch_factor * (t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1);

@@ -125,6 +125,19 @@ TEST(step_predict__hooks_of_modules__in_each_pass)
     assert_true(gathered > once + 24 * 0.2 && again > once + 24 * (0.33 + 0.6));
 }
 
+/* A layer that is recomputed takes another forward pass, and what saves and restores its inputs and random states. */
+TEST(step_predict__checkpoints__launched_around_a_layer)
+{
+    struct architecture small = gpt(24, 256, 2); /* the device waits */
+    struct training_plan plan = {.sequence = 1, .flash_attention = true};
+    double once = term_of(small, plan, "hf-trainer", TIME_LAUNCH);
+    plan.recompute = RECOMPUTE_FULL;
+    double again = term_of(small, plan, "hf-trainer", TIME_LAUNCH);
+    plan.recompute_layers = 12;
+    assert_true(again > once + 24 * (0.33 + 0.17) && again < once + 24 * (0.34 + 0.2));
+    assert_close(term_of(small, plan, "hf-trainer", TIME_LAUNCH) - once, (again - once) / 2, 0.02);
+}
+
 /* FSDP's views of each tensor, its gathers of each layer, and of each adapter that is a unit of its own. */
 TEST(step_predict__units_of_fsdp__launched)
 {

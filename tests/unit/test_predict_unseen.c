@@ -235,7 +235,7 @@ static const struct said own_qwen[] = {{.input = "flash_attention", .text = "cud
 static const struct said by_pcie[] = {{.input = "link_domain", .value = 1}, {.input = NULL}};
 
 static const struct bounds tables[] = {
-    {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.17, 0.99, 0, 0, 1, of_trainer, RANK_MOST_LOADED, 0},
+    {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.157, 0.99, 0, 0, 1, of_trainer, RANK_MOST_LOADED, 0},
     {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.22, 0.9, 0, 1, 0, equal, RANK_MOST_LOADED, 0},
     {"automodel.csv", 13, COUNTS_RESERVED, 0, 0, 0.15, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"bert.csv", 28, COUNTS_RESERVED, 0, 0, 0.178, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
@@ -247,7 +247,7 @@ static const struct bounds tables[] = {
     {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.17, 0.99, 0.595, 0.86, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"flagperf.csv", 45, COUNTS_DEVICE, 0.095, 0.95, 0.09, 1, 0, 0, 1, NULL, RANK_MOST_LOADED, 0},
     {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.105, 0.9, 0.27, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
-    {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.10, 0.99, 0.065, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.10, 0.99, 0.075, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"lightning.csv", 2, COUNTS_ALLOCATED, 0.49, 0, 0.46, 0.5, 1, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"vocabulary-parallelism.csv", 16, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
     {"chatglm-finetuning.csv", 11, COUNTS_DEVICE, 0.20, 0, 0, 0, SIZE_MAX, SIZE_MAX, 0, built_whole, RANK_MOST_LOADED,
@@ -279,7 +279,7 @@ static const struct bounds tables[] = {
     {"llm-ft-idris.csv", 20, COUNTS_ALLOCATED, 0, 0, 0.12, 0.99, 0, 0, 0, own_qwen, RANK_FIRST, 0},
     {"lambda-benchmark-later.csv", 159, COUNTS_DEVICE, 0, 0, 0.135, 0.96, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"megatron-tutorials.csv", 54, COUNTS_DEVICE, 0.06, 0.99, 0.185, 0.86, 0, 3, 3, NULL, RANK_MOST_LOADED, 0},
-    {"minitrainbench.csv", 35, COUNTS_ALLOCATED, 0.21, 0.97, 0.33, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"minitrainbench.csv", 35, COUNTS_ALLOCATED, 0.21, 0.97, 0.31, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"gollem.csv", 21, COUNTS_ALLOCATED, 0.29, 0.66, 0.71, 0.6, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"milabench.csv", 68, COUNTS_DEVICE, 0.04, 0.99, 0.27, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"ptd-benchmark.csv", 108, COUNTS_ALLOCATED, 0.048, 1, 0.24, 0.77, 0, 8, 0, NULL, RANK_FIRST, 0},
