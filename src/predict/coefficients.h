@@ -128,7 +128,7 @@ struct time_coefficients {
     double collective_launches;      /* launches per tensor-parallel collective, counted with the layer's */
     double module_launches;          /* more of a layer's, by modules around its products, where attention is fused */
     double checkpoint_launches;      /* the same per layer that is recomputed in full, beside its forward pass */
-    double gradient_hooks;   /* stages 2 and 3: launches per trained tensor of a layer, counted with the layer's */
+    double gradient_hooks;   /* where gradients are accumulated once more: launches per trained tensor of a layer */
     double module_hooks;     /* stage 3: the same per module whose matrix hooks gather and release, in each pass */
     double passing_hooks;    /* stage 3: the same per module without one */
     double host_accumulates; /* not 0: gradients that go to the host are added up with what it has: step_time.h */

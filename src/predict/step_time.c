@@ -436,7 +436,7 @@ static double hook_launches(const struct plan_time *t)
     double trained = t->plan->tuning == TUNING_FULL ? matrices + norms : adapters;
     double gather = c->module_hooks > 0 && t->shards > 1 ? c->collective_launches + COPY_LAUNCHES : 0;
     double each_pass = (c->module_hooks + gather) * (matrices + adapters) + c->passing_hooks * (norms + PLAIN_MODULES);
-    return (t->plan->zero_stage >= 2 ? c->gradient_hooks * trained : 0) +
+    return (t->framework->memory.accumulation[t->plan->zero_stage] > 0 ? c->gradient_hooks * trained : 0) +
            (t->plan->zero_stage == 3 ? (t->passes - 1) * each_pass : 0);
 }
 
