@@ -339,11 +339,10 @@ static void add_head_traffic(const struct plan_time *t, struct terms *out)
 static void add_layer_traffic(const struct plan_time *t, struct terms *out)
 {
     double c = (double)t->plan->context, e = (double)t->plan->expert;
-    double collectives = tensor_collectives(t);
     double kv = (double)t->a->kv_heads * (double)t->a->head_dim / t->tensor;
     if (t->tensor > 1) {
         double volume = 2 * (t->tensor - 1) / t->tensor * t->between_layers;
-        out->x[TIME_TENSOR] = collectives * volume / ring_speed(t, t->tensor, 1);
+        out->x[TIME_TENSOR] = tensor_collectives(t) * volume / ring_speed(t, t->tensor, 1);
         out->x[TIME_TENSOR_STEPS] = tensor_halves(t) * collective_steps(t);
     }
     if (c > 1)
@@ -493,11 +492,8 @@ static double accumulated_bytes(const struct plan_time *t)
     const struct memory_coefficients *c = &t->framework->memory;
     double m = (double)t->plan->micro_batches, further = c->accumulation[t->plan->zero_stage];
     double gradient = t->plan->gradient_bytes > 0 ? (double)t->plan->gradient_bytes : c->gradient;
-    double bytes = 3 * gradient * (m - 1) / m;
-    if (further > 0)
-        bytes = gradient + 2 * further;
-    else if (gradient > c->parameter)
-        bytes = 2 * gradient;
+    double narrow = gradient > c->parameter ? 2 * gradient : 3 * gradient * (m - 1) / m;
+    double bytes = further > 0 ? gradient + 2 * further : narrow;
     bool scattered = t->plan->zero_stage >= 2 && t->framework->time.reduce_each_micro_batch != 0 && !holds_stage(t);
     bool elsewhere = t->plan->tuning != TUNING_FULL || t->plan->offload != OFFLOAD_NONE;
     return elsewhere ? 0 : trained_share(t) * bytes / (scattered ? t->shards : 1);
@@ -948,8 +944,7 @@ static void add_step(const struct plan_time *t, struct terms *out)
         add_data(t, experts, expert_replicas, plan_shards(t->plan, expert_replicas),
                  (double)t->plan->expert_tensor * (double)t->plan->expert, out);
     add_unit_latency(t, out);
-    if (overlaps(t, t->plan->overlap_gradients || t->plan->overlap_parameters))
-        hide_data(t, out);
+    hide_data(t, out);
     if (t->plan->offload == OFFLOAD_NONE)
         out->x[TIME_OPTIMIZER] += stepped_bytes(t) * (dense + experts) / shards / t->bandwidth;
     if (t->plan->zero_stage == 1 && t->shards > 1)
