@@ -358,7 +358,7 @@ static int write_space(struct tuning_call *t, bool from_smallest, bool trainers,
                                            .from_smallest = from_smallest,
                                            .trainers = trainers};
     buffer_free(&t->toml);
-    tuning_notes_free(&t->notes);
+    string_list_free(&t->notes.sentences);
     return tuning_space_write(&request, &t->toml, &t->notes, e);
 }
 
@@ -389,11 +389,9 @@ static int run_sweep(const struct tuning_call *t, const char *path, struct error
                               .stale = o->stale,
                               .tell_stale = true,
                               .progress = o->progress};
-    for (size_t i = 0; i < t->notes.left_out.count; i++)
-        output_message("%s", t->notes.left_out.items[i]);
-    if (t->notes.nearest)
-        output_message("%s", t->notes.nearest);
-    else if (!t->notes.equal_batch)
+    for (size_t i = 0; i < t->notes.sentences.count; i++)
+        output_message("%s", t->notes.sentences.items[i]);
+    if (t->notes.batches_differ)
         output_message("the global batch differs between configurations, so their steps do different amounts of "
                        "work%s; set train_batch_size to compare at one global batch",
                        strcmp(t->knobs.metric, "throughput") == 0 ? " and they are compared per sample" : "");
@@ -590,7 +588,7 @@ int command_deepspeed(const struct deepspeed_options *o, const struct arguments 
     string_list_free(&t.forwarded);
     free_all(t.hostfile, t.config_file, t.own_include);
     accelerate_config_free(&t.accelerate);
-    tuning_notes_free(&t.notes);
+    string_list_free(&t.notes.sentences);
     buffer_free(&t.toml);
     free_all(t.ds_file, t.release, t.python);
     return status;

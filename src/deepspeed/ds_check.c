@@ -8,7 +8,10 @@
 #include "toml/known.h"
 #include "util/memory.h"
 
-const char *const batch_keys[PART_COUNT] = {
+/* The first is the product of the others and the ranks. */
+enum batch_key { TRAIN, MICRO, STEPS, PART_COUNT };
+
+static const char *const batch_keys[PART_COUNT] = {
     [TRAIN] = "train_batch_size",
     [MICRO] = "train_micro_batch_size_per_gpu",
     [STEPS] = "gradient_accumulation_steps",

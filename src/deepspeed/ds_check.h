@@ -29,11 +29,7 @@ char *ds_check_key(const char *key, int64_t release);
  * `root`; NULL if nothing. The caller frees it. */
 char *ds_check_mapped_key(const struct json *root, const char *key);
 
-/* The keys of which a batch is made: the first is the product of the others and the ranks. */
-enum batch_key { TRAIN, MICRO, STEPS, PART_COUNT };
-extern const char *const batch_keys[PART_COUNT];
-
-/* Returns whether the key of a ds_config is one of the three. */
+/* Returns whether the key of a ds_config is one of the three of which a batch is made. */
 bool batch_is_key(const char *key);
 
 /* Number of ranks that process different samples: derived.dp, a spec's dp, or all devices, divided by

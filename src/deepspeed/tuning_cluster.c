@@ -35,17 +35,6 @@ static long long largest(const struct json *j, long long otherwise)
     return most;
 }
 
-size_t tuning_cluster_count(const struct autotuning *knobs)
-{
-    return count_of(knobs->num_nodes) * count_of(knobs->num_gpus);
-}
-
-long long tuning_cluster_devices(const struct tuning_cluster *c, const struct autotuning *knobs, size_t cluster)
-{
-    return number_of(knobs->num_nodes, cluster / count_of(knobs->num_gpus), c->nodes) *
-           number_of(knobs->num_gpus, cluster % count_of(knobs->num_gpus), c->devices);
-}
-
 bool tuning_cluster_is_one_host(const struct tuning_cluster *c, const struct autotuning *knobs)
 {
     return largest(knobs->num_nodes, c->nodes) == 1;

@@ -30,10 +30,6 @@ void tuning_cluster_add(const struct tuning_cluster *c, const struct autotuning 
 /* Appends the keys of the largest cluster available. */
 void tuning_cluster_add_largest(const struct tuning_cluster *c, const struct autotuning *knobs, struct buffer *out);
 
-/* The number of clusters, and the total number of devices of one of them. */
-size_t tuning_cluster_count(const struct autotuning *knobs);
-long long tuning_cluster_devices(const struct tuning_cluster *c, const struct autotuning *knobs, size_t cluster);
-
 /* Returns whether every cluster is a single host. */
 bool tuning_cluster_is_one_host(const struct tuning_cluster *c, const struct autotuning *knobs);
 

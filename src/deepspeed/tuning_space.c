@@ -5,14 +5,15 @@
 #include <unistd.h>
 
 #include "config/search_options.h"
+#include "database/open.h"
 #include "deepspeed/autotuning.h"
 #include "deepspeed/ds_check.h"
 #include "deepspeed/ds_config.h"
 #include "deepspeed/ds_values.h"
-#include "deepspeed/tuning_batches.h"
 #include "deepspeed/tuning_cluster.h"
 #include "toml/known.h"
 #include "util/buffer.h"
+#include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -20,11 +21,17 @@
 
 /* --- default space --- */
 
+/* What tuning_batches.sql says. */
+struct batches {
+    bool are_limited, are_known, differ;
+    char *axis, *training; /* `axis`: NULL: the ds_config's own list, or none */
+};
+
 struct writing {
     const struct tuning_request *r;
     const struct autotuning *knobs; /* the request's */
     bool is_trainers;               /* the script takes arguments of Hugging Face's Trainer */
-    struct tuning_batches batches;
+    struct batches batches;
     struct buffer *out;
     struct error problems;
 };
@@ -338,34 +345,72 @@ static bool are_batches(const struct json *list)
 
 static void add_micro_batches(struct writing *w)
 {
-    const struct json *j = at(w, "train_micro_batch_size_per_gpu");
-    long long first = w->knobs->min_micro_batch;
-    if (j && json_text_is_null(j))
-        j = NULL;
-    if (j && j->kind == JSON_LIST && tuning_batches_add_list(&w->batches, j, w->out))
-        return;
-    if (j && j->kind == JSON_LIST && are_batches(j))
+    const struct json *j = given(w, "train_micro_batch_size_per_gpu");
+    if (w->batches.axis)
+        buffer_add_text(w->out, w->batches.axis);
+    else if (j->kind == JSON_LIST && are_batches(j))
         add_axis(w, "train_micro_batch_size_per_gpu", j);
-    else if (j && !json_text_is(j, "auto") && (!json_text_integer(j, &first) || first < 1))
+    else
         error_add_line(&w->problems, ERROR_USAGE,
                        "%s:%d:%d: train_micro_batch_size_per_gpu must be a positive integer, a list of them, or "
                        "\"auto\"",
                        w->r->ds_file, j->line, j->column);
-    else
-        tuning_batches_add(&w->batches, w->r->from_smallest ? w->knobs->min_micro_batch : first, w->knobs->maximise,
-                           w->out);
 }
 
-/* Returns whether all configurations have the same global batch. */
-static bool has_one_batch(const struct writing *w)
+/* As JSON: of one that is not given, the number. */
+static char *json_of(const struct json *j, long long otherwise)
 {
-    const struct json *micro = at(w, "train_micro_batch_size_per_gpu"), *steps = at(w, "gradient_accumulation_steps");
-    const struct json *nodes = w->knobs->num_nodes, *gpus = w->knobs->num_gpus;
-    bool one_micro = micro && micro->kind == JSON_LIST && micro->count == 1;
-    bool one_cluster = (!nodes || nodes->kind != JSON_LIST || nodes->count == 1) &&
-                       (!gpus || gpus->kind != JSON_LIST || gpus->count == 1);
-    return tuning_batches_fixed(&w->batches) > 0 ||
-           (one_micro && one_cluster && (!steps || steps->kind != JSON_LIST || steps->count == 1));
+    struct buffer b = BUFFER_INIT;
+    if (j)
+        json_text_add(j, 0, &b);
+    else
+        buffer_printf(&b, "%lld", otherwise);
+    return buffer_take(&b);
+}
+
+/* As a JSON list. */
+static char *batch_parts(const struct writing *w)
+{
+    static const char *const parts[] = {"train_batch_size",
+                                        "train_micro_batch_size_per_gpu",
+                                        "gradient_accumulation_steps",
+                                        "sequence_parallel_size",
+                                        "pipeline.stages",
+                                        "tensor_parallel.autotp_size"};
+    struct buffer b = BUFFER_INIT;
+    for (size_t i = 0; i < LENGTH(parts); i++) {
+        OWNED char *json = given(w, parts[i]) ? json_of(given(w, parts[i]), 0) : xstrdup("null");
+        buffer_printf(&b, "%c%s", i ? ',' : '[', json);
+    }
+    buffer_add_char(&b, ']');
+    return buffer_take(&b);
+}
+
+/* Sequences are split only if the release can. */
+static int read_batches(struct writing *w, struct string_list *sentences, struct error *e)
+{
+    const struct autotuning *k = w->knobs;
+    const bool splits = !k->fast && has_release(w, ds_key_since("sequence_parallel_size"));
+    OWNED char *parts = batch_parts(w), *nodes = json_of(k->num_nodes, w->r->cluster->nodes),
+               *gpus = json_of(k->num_gpus, w->r->cluster->devices);
+    OWNED_DB *db = NULL;
+    OWNED_STMT *s = NULL;
+    if (db_open(NULL, DB_TEMPORARY, &db, e) < 0 ||
+        db_run(db,
+               "CREATE TABLE said AS SELECT ?1 AS parts, ?2 AS nodes, ?3 AS gpus, ?4 AS mp_size, ?5 AS sequence,"
+               " ?6 AS fast, ?7 AS every, ?8 AS least_micro, ?9 AS most_micro, ?10 AS from_least, ?11 AS least,"
+               " ?12 AS most",
+               VALUES(sql_text(parts), sql_text(nodes), sql_text(gpus), sql_int(k->mp_size),
+                      sql_int(splits ? most_sequence(w) : 1), sql_int(k->fast), sql_int(k->maximise),
+                      sql_int(k->min_micro_batch), sql_int(k->max_micro_batch), sql_int(w->r->from_smallest),
+                      sql_int(k->min_train_batch_size), sql_int(k->max_train_batch_size)),
+               e) < 0 ||
+        db_exec(db, embedded_text("src/deepspeed/tuning_batches.sql"), e) < 0 ||
+        db_next(db, "SELECT * FROM answer", NO_VALUES, &s, e) < 0)
+        return -1;
+    w->batches =
+        (struct batches){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_copy_text(s, 3), stmt_copy_text(s, 4)};
+    return db_query_texts(db, "SELECT value FROM answer JOIN json_each(sentences)", NO_VALUES, sentences, e);
 }
 
 /* --- stages --- */
@@ -430,23 +475,13 @@ static void add_blocks(struct writing *w)
 
 /* --- the rest of the file --- */
 
-/* Returns whether the jobs' ds_configs set a global batch; "auto" leaves it to the script. */
-static bool knows_batch(const struct writing *w)
-{
-    const struct json *train = at(w, "train_batch_size"), *steps = at(w, "gradient_accumulation_steps");
-    if (tuning_batches_fixed(&w->batches) > 0 || (train && train->kind == JSON_LIST))
-        return true;
-    return !(train && json_text_is(train, "auto")) &&
-           (tuning_batches_pair(&w->batches) || !(steps && json_text_is(steps, "auto")));
-}
-
 /* Samples to skip: those up to the step that the flops profiler slows down, which is the one after the first profiled
  * step (runtime/engine.py counts steps from 0). Timers print from the first step on, throughput from the third
  * (utils/timer.py: ThroughputTimer, start_step). */
 static long long warmup_of(const struct writing *w, const char *metric)
 {
     bool of_lines = strcmp(metric, "throughput") == 0 || strcmp(metric, "step_time") == 0 ||
-                    (strcmp(metric, "latency") == 0 && knows_batch(w));
+                    (strcmp(metric, "latency") == 0 && w->batches.are_known);
     long long profiled = w->knobs->start_step + 1, first = of_lines ? 3 : 1;
     return profiled < first ? 0 : profiled - first + 1;
 }
@@ -552,7 +587,7 @@ static void add_search(struct writing *w)
                   search_strategy_names[seeks ? STRATEGY_STAGED : strategies[k->tuner]]);
     if (seeks && k->tuner == TUNER_RANDOM)
         buffer_add_text(w->out, "order = \"shuffled\"\n");
-    if (tuning_batches_are_limited(&w->batches))
+    if (w->batches.are_limited)
         buffer_add_text(w->out, "equal_batch = false # a sample is a sample\n");
     if (k->num_trials)
         buffer_printf(w->out, "max_trials = %lld\n", k->num_trials);
@@ -604,18 +639,9 @@ static void add_model(struct writing *w)
 
 static void add_training(struct writing *w)
 {
-    buffer_add_text(w->out, "\n[training_spec]\n");
-    tuning_batches_add_fixed(&w->batches, w->out);
-    tuning_batches_add_rules(&w->batches, w->out);
+    buffer_printf(w->out, "\n[training_spec]\n%s", w->batches.training);
     if (!w->knobs->fast)
         default_space_add_rules(w);
-}
-
-void tuning_notes_free(struct tuning_notes *n)
-{
-    free(n->nearest);
-    string_list_free(&n->left_out);
-    *n = (struct tuning_notes){0};
 }
 
 /* Returns whether the script's text has a parser of all of the Trainer's arguments: transformers/hf_argparser.py;
@@ -636,27 +662,36 @@ static bool is_trainers(const struct tuning_request *r)
            parses_as_trainer(r->program[0]);
 }
 
+static void write_space(struct writing *w)
+{
+    const struct tuning_request *r = w->r;
+    buffer_add_text(w->out,
+                    "# Written by meshsweep deepspeed. `meshsweep run -c` with this file does the same; edit it "
+                    "as you like.\n\n"
+                    "profile = ");
+    buffer_printf(w->out,
+                  "%s\n\n[sweep]\nname = ", w->is_trainers ? "[\"deepspeed\", \"huggingface\"]" : "\"deepspeed\"");
+    add_text(w, path_name(r->program[0]));
+    buffer_printf(w->out, "\nobjective = \"%s:%s\"\n", r->knobs->maximise ? "max" : "min", r->knobs->metric);
+    add_command(w);
+    add_deepspeed(w);
+    add_search(w);
+    add_model_info(w);
+    add_model(w);
+    tuning_cluster_add(r->cluster, r->knobs, w->out);
+    add_training(w);
+    add_blocks(w);
+}
+
 int tuning_space_write(const struct tuning_request *r, struct buffer *out, struct tuning_notes *notes, struct error *e)
 {
     struct writing w = {.r = r, .knobs = r->knobs, .is_trainers = is_trainers(r), .out = out, .problems = ERROR_INIT};
-    const bool splits = !r->knobs->fast && has_release(&w, ds_key_since("sequence_parallel_size"));
-    w.batches = tuning_batches_of(r->root, r->knobs, r->cluster, splits ? most_sequence(&w) : 1);
-    buffer_add_text(out, "# Written by meshsweep deepspeed. `meshsweep run -c` with this file does the same; edit it "
-                         "as you like.\n\n"
-                         "profile = ");
-    buffer_printf(out, "%s\n\n[sweep]\nname = ", w.is_trainers ? "[\"deepspeed\", \"huggingface\"]" : "\"deepspeed\"");
-    add_text(&w, path_name(r->program[0]));
-    buffer_printf(out, "\nobjective = \"%s:%s\"\n", r->knobs->maximise ? "max" : "min", r->knobs->metric);
-    add_command(&w);
-    add_deepspeed(&w);
-    add_search(&w);
-    add_model_info(&w);
-    add_model(&w);
-    tuning_cluster_add(r->cluster, r->knobs, out);
-    add_training(&w);
-    add_blocks(&w);
-    *notes = (struct tuning_notes){has_one_batch(&w), tuning_batches_nearest(&w.batches), STRING_LIST_INIT};
-    tuning_batches_left_out(&w.batches, &notes->left_out);
+    *notes = (struct tuning_notes){0};
+    if (read_batches(&w, &notes->sentences, e) < 0)
+        return -1;
+    notes->batches_differ = w.batches.differ;
+    write_space(&w);
+    free_all(w.batches.axis, w.batches.training);
     if (w.problems.kind)
         *e = w.problems;
     return w.problems.kind ? -1 : 0;

@@ -9,7 +9,7 @@
  * give. Values in the ds_config are kept.
  *
  * Global batch: train_batch_size, with accumulation derived, so that equal work is compared; else batches between
- * min_train_batch_size and max_train_batch_size (deepspeed/tuning_batches.h), compared per sample.
+ * min_train_batch_size and max_train_batch_size (tuning_batches.sql), compared per sample.
  *
  * Scripts with an argument --per_device_train_batch_size also get the profile "huggingface", below arg_mappings. */
 #pragma once
@@ -41,13 +41,10 @@ struct tuning_request {
 
 /* Notes for the user. */
 struct tuning_notes {
-    bool equal_batch;            /* all jobs have one global batch */
-    char *nearest;               /* NULL, or a sentence that says that not only the given one is tried. Owned */
-    struct string_list left_out; /* sentences about batches of the ds_config that are not tried. Owned */
+    bool batches_differ;          /* jobs have several global batches, and no sentence says so */
+    struct string_list sentences; /* of batches of the ds_config that are not tried, or not alone. Owned */
 };
 
-void tuning_notes_free(struct tuning_notes *n);
-
-/* Appends the sweep file. `notes` is filled in any case; tuning_notes_free frees it. ERROR_USAGE: values that cannot
+/* Appends the sweep file. `notes` is filled in any case; the caller frees its list. ERROR_USAGE: values that cannot
  * be an axis, with positions. */
 int tuning_space_write(const struct tuning_request *r, struct buffer *out, struct tuning_notes *notes, struct error *e);

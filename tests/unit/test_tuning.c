@@ -179,8 +179,8 @@ static char *space_of(const char *config, bool *equal_batch, struct error *e)
                                      .clean = true};
     struct tuning_notes notes = {0};
     int rc = tuning_space_write(&r, &toml, &notes, e);
-    *equal_batch = notes.equal_batch;
-    tuning_notes_free(&notes);
+    *equal_batch = !notes.batches_differ;
+    string_list_free(&notes.sentences);
     autotuning_free(&knobs);
     json_text_free(&root);
     char *text = buffer_take(&toml);
