@@ -1,8 +1,6 @@
--- The batches of a tuning, as texts of its sweep file: the row of "answer". The row of "said" is what the ds_config and
--- its tuner's section say of them: in `parts` train_batch_size, train_micro_batch_size_per_gpu,
--- gradient_accumulation_steps, sequence_parallel_size, pipeline.stages and tensor_parallel.autotp_size; `sequence` is
--- the largest degree that "auto" stands for; `every` micro-batch is tried rather than powers of two; `least` and `most`
--- limit the global batch, 0: no limit.
+-- The batches of a tuning, as texts of its sweep file: the row of "answer". The row of "said" has the ds_config as
+-- `config` and what its tuner's section says: `sequence` is the largest degree that "auto" stands for; `every`
+-- micro-batch is tried rather than powers of two; `least` and `most` limit the global batch, 0: no limit.
 --
 -- With train_batch_size there is one global batch, and accumulation follows from it. If the ranks of some cluster or
 -- degree cannot share it out evenly, or not by a micro-batch that the ds_config lists, each micro-batch is tried at the
@@ -16,8 +14,10 @@
 -- "fast"), only multiples of 8 above 64 and of 32 above 256, and only the largest and the smallest accumulation, so
 -- that the matching configurations stay within what a search lists.
 CREATE TABLE part (part, type, json, key);
-INSERT INTO part SELECT key, type, iif(type = 'object', '[0]', parts -> fullkey), '["train_batch_size",
-        "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"]' ->> key FROM said JOIN json_each(parts);
+INSERT INTO part SELECT key, type, iif(type = 'object', '[0]', coalesce(config -> place, 'null')), value FROM (
+    SELECT p.key, value, config, '$.' || value AS place, coalesce(json_type(config, '$.' || value), 'null') AS type
+    FROM said JOIN json_each('["train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
+        "sequence_parallel_size", "pipeline.stages", "tensor_parallel.autotp_size"]') AS p);
 -- One by one; 0: no positive integer.
 CREATE TABLE item (part, at, n, type);
 INSERT INTO item SELECT p.part, i.id, iif(i.type IN ('integer', 'real') AND i.value BETWEEN 1 AND 9e15
@@ -42,7 +42,8 @@ INSERT INTO degree SELECT part, at, max(n, 1) FROM item JOIN given WHERE part > 
 CREATE TABLE cluster (at, n);
 INSERT INTO cluster SELECT row_number() OVER (ORDER BY h.id, d.id),
     max(CAST(h.value AS INTEGER) * CAST(d.value AS INTEGER) / mp_size, 1)
-    FROM said JOIN json_each(nodes) AS h JOIN json_each(gpus) AS d;
+    FROM said JOIN json_each(coalesce(nullif(config -> '$.autotuning.num_nodes', 'null'), nodes)) AS h
+    JOIN json_each(coalesce(nullif(config -> '$.autotuning.num_gpus', 'null'), gpus)) AS d;
 CREATE TABLE shared (at, n);
 INSERT INTO shared SELECT row_number() OVER (ORDER BY c.at, s.at, p.at, t.at), c.n / s.n / p.n / t.n FROM cluster AS c
     JOIN degree AS s ON s.part = 3 AND c.n % s.n = 0 JOIN degree AS p ON p.part = 4 AND c.n / s.n % p.n = 0

@@ -357,53 +357,24 @@ static void add_micro_batches(struct writing *w)
                        w->r->ds_file, j->line, j->column);
 }
 
-/* As JSON: of one that is not given, the number. */
-static char *json_of(const struct json *j, long long otherwise)
-{
-    struct buffer b = BUFFER_INIT;
-    if (j)
-        json_text_add(j, 0, &b);
-    else
-        buffer_printf(&b, "%lld", otherwise);
-    return buffer_take(&b);
-}
-
-/* As a JSON list. */
-static char *batch_parts(const struct writing *w)
-{
-    static const char *const parts[] = {"train_batch_size",
-                                        "train_micro_batch_size_per_gpu",
-                                        "gradient_accumulation_steps",
-                                        "sequence_parallel_size",
-                                        "pipeline.stages",
-                                        "tensor_parallel.autotp_size"};
-    struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; i < LENGTH(parts); i++) {
-        OWNED char *json = given(w, parts[i]) ? json_of(given(w, parts[i]), 0) : xstrdup("null");
-        buffer_printf(&b, "%c%s", i ? ',' : '[', json);
-    }
-    buffer_add_char(&b, ']');
-    return buffer_take(&b);
-}
-
 /* Sequences are split only if the release can. */
 static int read_batches(struct writing *w, struct string_list *sentences, struct error *e)
 {
     const struct autotuning *k = w->knobs;
     const bool splits = !k->fast && has_release(w, ds_key_since("sequence_parallel_size"));
-    OWNED char *parts = batch_parts(w), *nodes = json_of(k->num_nodes, w->r->cluster->nodes),
-               *gpus = json_of(k->num_gpus, w->r->cluster->devices);
+    OWNED_BUFFER root = BUFFER_INIT;
     OWNED_DB *db = NULL;
     OWNED_STMT *s = NULL;
+    json_text_add(w->r->root, 0, &root);
     if (db_open(NULL, DB_TEMPORARY, &db, e) < 0 ||
         db_run(db,
-               "CREATE TABLE said AS SELECT ?1 AS parts, ?2 AS nodes, ?3 AS gpus, ?4 AS mp_size, ?5 AS sequence,"
+               "CREATE TABLE said AS SELECT ?1 AS config, ?2 AS nodes, ?3 AS gpus, ?4 AS mp_size, ?5 AS sequence,"
                " ?6 AS fast, ?7 AS every, ?8 AS least_micro, ?9 AS most_micro, ?10 AS from_least, ?11 AS least,"
                " ?12 AS most",
-               VALUES(sql_text(parts), sql_text(nodes), sql_text(gpus), sql_int(k->mp_size),
-                      sql_int(splits ? most_sequence(w) : 1), sql_int(k->fast), sql_int(k->maximise),
-                      sql_int(k->min_micro_batch), sql_int(k->max_micro_batch), sql_int(w->r->from_smallest),
-                      sql_int(k->min_train_batch_size), sql_int(k->max_train_batch_size)),
+               VALUES(sql_text(root.data), sql_int(w->r->cluster->nodes), sql_int(w->r->cluster->devices),
+                      sql_int(k->mp_size), sql_int(splits ? most_sequence(w) : 1), sql_int(k->fast),
+                      sql_int(k->maximise), sql_int(k->min_micro_batch), sql_int(k->max_micro_batch),
+                      sql_int(w->r->from_smallest), sql_int(k->min_train_batch_size), sql_int(k->max_train_batch_size)),
                e) < 0 ||
         db_exec(db, embedded_text("src/deepspeed/tuning_batches.sql"), e) < 0 ||
         db_next(db, "SELECT * FROM answer", NO_VALUES, &s, e) < 0)
