@@ -1,6 +1,8 @@
--- The batches of a tuning, as texts of its sweep file: the row of "answer". The row of "said" has the ds_config as
--- `config` and what its tuner's section says: `sequence` is the largest degree that "auto" stands for; `every`
--- micro-batch is tried rather than powers of two; `least` and `most` limit the global batch, 0: no limit.
+-- The clusters and batches of a tuning, as texts of its sweep file: the row of "answer". The row of "said" has the
+-- ds_config as `config` and what its tuner's section says: `sequence` is the largest degree that "auto" stands for;
+-- `every` micro-batch is tried rather than powers of two; `least` and `most` limit the global batch, 0: no limit;
+-- `hosts` are names with their devices, [["w0", [0, 1]]], and with `names` each cluster lists its own; of `most_nodes`
+-- and `most_gpus`, 0 is no limit.
 --
 -- With train_batch_size there is one global batch, and accumulation follows from it. If the ranks of some cluster or
 -- degree cannot share it out evenly, or not by a micro-batch that the ds_config lists, each micro-batch is tried at the
@@ -39,13 +41,25 @@ CREATE TABLE degree (part, at, n);
 INSERT INTO degree SELECT part, at, max(n, 1) FROM item JOIN given WHERE part > 3 OR part = 3 AND NOT splits
     UNION ALL SELECT 3, n, n FROM power JOIN given WHERE splits
     UNION ALL SELECT part, 0, 1 FROM part WHERE part > 2 AND type = 'null';
-CREATE TABLE cluster (at, n);
-INSERT INTO cluster SELECT row_number() OVER (ORDER BY h.id, d.id),
-    max(CAST(h.value AS INTEGER) * CAST(d.value AS INTEGER) / mp_size, 1)
+CREATE TABLE cluster (at, nodes, gpus);
+INSERT INTO cluster SELECT row_number() OVER (ORDER BY h.id, d.id), CAST(h.value AS INTEGER), CAST(d.value AS INTEGER)
     FROM said JOIN json_each(coalesce(nullif(config -> '$.autotuning.num_nodes', 'null'), nodes)) AS h
     JOIN json_each(coalesce(nullif(config -> '$.autotuning.num_gpus', 'null'), gpus)) AS d;
+-- The first devices of each of the first hosts that have that many, so that each rank of a job has its own device,
+-- however uneven the hosts are; '' if the hosts do not suffice.
+CREATE TABLE fit (at, i, word);
+INSERT INTO fit SELECT c.at, row_number() OVER (PARTITION BY c.at ORDER BY h.id), (h.value ->> 0) || ':' || (SELECT
+        group_concat(d.value, ',') FROM json_each(h.value, '$[1]') AS d WHERE d.key < c.gpus)
+    FROM cluster AS c JOIN said JOIN json_each(hosts) AS h WHERE json_array_length(h.value, '$[1]') >= c.gpus;
+CREATE TABLE placed (at, nodes, gpus, include, is_there);
+INSERT INTO placed SELECT c.at, c.nodes, c.gpus, iif(count >= c.nodes, (SELECT group_concat(word, '@') FROM (SELECT word
+        FROM fit AS f WHERE f.at = c.at AND f.i <= c.nodes ORDER BY f.i)), ''),
+    (count >= c.nodes OR hosts IS NULL) AND (NOT most_nodes OR c.nodes <= most_nodes)
+        AND (NOT most_gpus OR c.gpus <= most_gpus)
+    FROM (SELECT *, (SELECT count(*) FROM fit AS f WHERE f.at = cluster.at) AS count FROM cluster) AS c JOIN said;
 CREATE TABLE shared (at, n);
-INSERT INTO shared SELECT row_number() OVER (ORDER BY c.at, s.at, p.at, t.at), c.n / s.n / p.n / t.n FROM cluster AS c
+INSERT INTO shared SELECT row_number() OVER (ORDER BY c.at, s.at, p.at, t.at), c.n / s.n / p.n / t.n
+    FROM (SELECT c.at, max(c.nodes * c.gpus / mp_size, 1) AS n FROM cluster AS c JOIN said) AS c
     JOIN degree AS s ON s.part = 3 AND c.n % s.n = 0 JOIN degree AS p ON p.part = 4 AND c.n / s.n % p.n = 0
     JOIN degree AS t ON t.part = 5 AND c.n / s.n / p.n % t.n = 0;
 CREATE TABLE ranks (at, n);
@@ -123,7 +137,7 @@ INSERT INTO rule SELECT 1, 'max_train_batch_size', '<=', most FROM of
 
 -- Whether the global batch has limits; whether the jobs' ds_configs set it ("auto" leaves it to the script); whether it
 -- differs, and no sentence says so; the axis, NULL if the ds_config's list is one by itself, or wrong; what follows it.
-CREATE TABLE answer (is_limited, is_known, differs, axis, training, sentences);
+CREATE TABLE answer (is_limited, is_known, differs, axis, training, sentences, clusters, largest);
 INSERT INTO answer SELECT limited,
     fixed OR (SELECT t.type = 'array' OR t.json <> '"auto"' AND (pairs OR s.json <> '"auto"')
         FROM part AS t JOIN part AS s ON s.part = 2 WHERE t.part = 0),
@@ -176,5 +190,17 @@ source = "autotuning.%s"
         FROM (SELECT part, key, n FROM impossible JOIN part USING (part) ORDER BY part, at)),
     json_array(printf('train_batch_size %d cannot be divided evenly among the data-parallel ranks%s; each micro-batch '
         || 'is tried at the nearest batch that can, and global batches differ: compared per sample', batch,
-        iif(uneven > 1, ' by micro-batches of ' || uneven, ''))))
+        iif(uneven > 1, ' by micro-batches of ' || uneven, '')))),
+    -- The axes of [cluster_spec], and the keys of the largest cluster that is there.
+    (SELECT iif(names, '"(num_hosts, num_devices_per_host, include)" = [' || (SELECT group_concat(printf('[%d, %d, %s]',
+            nodes, gpus, json_quote(include)), ', ') FROM (SELECT * FROM placed ORDER BY at)) || ']' || char(10),
+        (SELECT group_concat(printf('"%s" = %s', title, iif(list IS NULL, otherwise, '[' || (SELECT
+            group_concat(CAST(value AS INTEGER), ', ') FROM json_each(list)) || ']')) || char(10), '') FROM (
+            SELECT 'num_hosts' AS title, nodes AS otherwise, nullif(config -> '$.autotuning.num_nodes', 'null') AS list
+            UNION ALL SELECT 'num_devices_per_host', gpus, nullif(config -> '$.autotuning.num_gpus', 'null'))))
+        FROM said),
+    (SELECT printf('num_hosts = %d
+num_devices_per_host = %d
+', p.nodes, p.gpus) || iif(names, 'include = ' || json_quote(include) || char(10), '') FROM placed AS p JOIN said
+        ORDER BY is_there DESC, is_there * p.nodes * p.gpus DESC, at LIMIT 1)
 FROM of;

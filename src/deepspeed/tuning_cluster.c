@@ -40,71 +40,26 @@ bool tuning_cluster_is_one_host(const struct tuning_cluster *c, const struct aut
     return largest(knobs->num_nodes, c->nodes) == 1;
 }
 
-/* --- which hosts --- */
-
-static void add_host(const struct host *h, long long devices, struct buffer *out)
-{
-    buffer_printf(out, "%s%s:", out->length ? "@" : "", h->name);
-    for (long long i = 0; i < devices; i++)
-        buffer_printf(out, "%s%d", i ? "," : "", h->devices[i]);
-}
-
-char *tuning_include(const struct host_list *hosts, long long nodes, long long devices)
-{
-    OWNED_BUFFER b = BUFFER_INIT;
-    long long found = 0;
-    for (size_t i = 0; i < hosts->count && found < nodes; i++) {
-        if ((long long)hosts->hosts[i].device_count < devices)
-            continue;
-        add_host(&hosts->hosts[i], devices, &b);
-        found++;
-    }
-    if (found < nodes)
-        buffer_clear(&b);
-    return xstrdup(buffer_text(&b));
-}
-
 static void add_text(const char *text, struct buffer *out)
 {
     buffer_add_json_string(out, text, strlen(text));
 }
 
-/* --- the clusters --- */
-
-static bool names_hosts(const struct tuning_cluster *c)
+char *tuning_hosts_json(const struct host_list *hosts)
 {
-    return c->names_hosts && c->hosts && c->hosts->count > 0;
-}
-
-static void add_tuple(const struct tuning_cluster *c, long long nodes, long long devices, struct buffer *out)
-{
-    OWNED char *include = tuning_include(c->hosts, nodes, devices);
-    buffer_printf(out, "[%lld, %lld, ", nodes, devices);
-    add_text(include, out);
-    buffer_add_char(out, ']');
-}
-
-static void add_tuples(const struct tuning_cluster *c, const struct autotuning *k, struct buffer *out)
-{
-    buffer_add_text(out, "\"(num_hosts, num_devices_per_host, include)\" = [");
-    for (size_t n = 0; n < count_of(k->num_nodes); n++)
-        for (size_t d = 0; d < count_of(k->num_gpus); d++) {
-            buffer_add_text(out, n + d ? ", " : "");
-            add_tuple(c, number_of(k->num_nodes, n, c->nodes), number_of(k->num_gpus, d, c->devices), out);
-        }
-    buffer_add_text(out, "]\n");
-}
-
-static void add_axis(const char *key, const struct json *j, long long otherwise, struct buffer *out)
-{
-    if (!j) {
-        buffer_printf(out, "\"%s\" = %lld\n", key, otherwise);
-        return;
+    struct buffer b = BUFFER_INIT;
+    if (!hosts || hosts->count == 0)
+        return NULL;
+    for (size_t i = 0; i < hosts->count; i++) {
+        const struct host *h = &hosts->hosts[i];
+        buffer_add_text(&b, i ? ", [" : "[[");
+        add_text(h->name, &b);
+        for (size_t d = 0; d < h->device_count; d++)
+            buffer_printf(&b, "%s%d", d ? ", " : ", [", h->devices[d]);
+        buffer_add_text(&b, h->device_count ? "]]" : ", []]");
     }
-    buffer_printf(out, "\"%s\" = [", key);
-    for (size_t i = 0; i < count_of(j); i++)
-        buffer_printf(out, "%s%lld", i ? ", " : "", number_of(j, i, otherwise));
-    buffer_add_text(out, "]\n");
+    buffer_add_char(&b, ']');
+    return buffer_take(&b);
 }
 
 /* --- what there is --- */
@@ -159,13 +114,6 @@ static void add_limit(const char *rule, const char *key, long long most, const c
 
 void tuning_cluster_add(const struct tuning_cluster *c, const struct autotuning *knobs, struct buffer *out)
 {
-    buffer_add_text(out, "\n[cluster_spec]\n");
-    if (names_hosts(c)) {
-        add_tuples(c, knobs, out);
-    } else {
-        add_axis("num_hosts", knobs->num_nodes, c->nodes, out);
-        add_axis("num_devices_per_host", knobs->num_gpus, c->devices, out);
-    }
     const bool several_hosts = is_on_several(c, knobs);
     if (c->exclusive || several_hosts || c->include || c->exclude)
         add_local(c, several_hosts, out);
@@ -174,32 +122,6 @@ void tuning_cluster_add(const struct tuning_cluster *c, const struct autotuning 
     if (c->here_alone)
         add_limit("one-machine", "num_hosts", 1, "without a hostfile (-H FILE) the launcher uses only this machine",
                   out);
-}
-
-static bool is_there(const struct tuning_cluster *c, long long nodes, long long devices)
-{
-    long long most_nodes = c->here_alone ? 1 : c->most_nodes;
-    if ((most_nodes && nodes > most_nodes) || (c->most_devices && devices > c->most_devices))
-        return false;
-    return !c->hosts || c->hosts->count == 0 || hosts_capacity(c->hosts, nodes, devices) > 0;
-}
-
-void tuning_cluster_add_largest(const struct tuning_cluster *c, const struct autotuning *knobs, struct buffer *out)
-{
-    long long nodes = 0, devices = 0;
-    for (size_t i = 0; i < count_of(knobs->num_nodes) * count_of(knobs->num_gpus); i++) {
-        long long n = number_of(knobs->num_nodes, i / count_of(knobs->num_gpus), c->nodes);
-        long long d = number_of(knobs->num_gpus, i % count_of(knobs->num_gpus), c->devices);
-        if (i == 0 || (is_there(c, n, d) && (n * d > nodes * devices || !is_there(c, nodes, devices)))) {
-            nodes = n;
-            devices = d;
-        }
-    }
-    buffer_printf(out, "num_hosts = %lld\nnum_devices_per_host = %lld\n", nodes, devices);
-    if (!names_hosts(c))
-        return;
-    OWNED char *include = tuning_include(c->hosts, nodes, devices);
-    add_setting("include", include, out);
 }
 
 #define LARGEST_HOSTFILE (16u << 20)

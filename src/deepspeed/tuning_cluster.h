@@ -19,16 +19,11 @@ struct tuning_cluster {
     long long most_nodes, most_devices; /* from the command line, in addition to the ds_config; 0: no limit */
 };
 
-/* "w0:0,1@w1:4,5": the first `devices` devices of each of the first `nodes` hosts that have that many, so that each
- * rank of a job has its own device, however uneven the hosts are. "" if the hosts do not suffice. The caller frees
- * it. */
-char *tuning_include(const struct host_list *hosts, long long nodes, long long devices);
+/* [["w0", [0, 1]], ["w1", [4, 5]]]; NULL: not known. The caller frees it. */
+char *tuning_hosts_json(const struct host_list *hosts);
 
-/* Appends [cluster_spec], [local] and rules that exclude what is not available. */
+/* Appends [local] and rules that exclude what is not available, which follow [cluster_spec]. */
 void tuning_cluster_add(const struct tuning_cluster *c, const struct autotuning *knobs, struct buffer *out);
-
-/* Appends the keys of the largest cluster available. */
-void tuning_cluster_add_largest(const struct tuning_cluster *c, const struct autotuning *knobs, struct buffer *out);
 
 /* Returns whether every cluster is a single host. */
 bool tuning_cluster_is_one_host(const struct tuning_cluster *c, const struct autotuning *knobs);

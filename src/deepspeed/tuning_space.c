@@ -24,6 +24,7 @@
 /* What tuning_batches.sql says. */
 struct batches {
     bool are_limited, are_known, differ;
+    char *clusters, *largest;
     char *axis, *training; /* `axis`: NULL: the ds_config's own list, or none */
 };
 
@@ -362,6 +363,8 @@ static int read_batches(struct writing *w, struct string_list *sentences, struct
 {
     const struct autotuning *k = w->knobs;
     const bool splits = !k->fast && has_release(w, ds_key_since("sequence_parallel_size"));
+    const struct tuning_cluster *c = w->r->cluster;
+    OWNED char *hosts = tuning_hosts_json(c->hosts);
     OWNED_BUFFER root = BUFFER_INIT;
     OWNED_DB *db = NULL;
     OWNED_STMT *s = NULL;
@@ -370,17 +373,24 @@ static int read_batches(struct writing *w, struct string_list *sentences, struct
         db_run(db,
                "CREATE TABLE said AS SELECT ?1 AS config, ?2 AS nodes, ?3 AS gpus, ?4 AS mp_size, ?5 AS sequence,"
                " ?6 AS fast, ?7 AS every, ?8 AS least_micro, ?9 AS most_micro, ?10 AS from_least, ?11 AS least,"
-               " ?12 AS most",
-               VALUES(sql_text(root.data), sql_int(w->r->cluster->nodes), sql_int(w->r->cluster->devices),
-                      sql_int(k->mp_size), sql_int(splits ? most_sequence(w) : 1), sql_int(k->fast),
-                      sql_int(k->maximise), sql_int(k->min_micro_batch), sql_int(k->max_micro_batch),
-                      sql_int(w->r->from_smallest), sql_int(k->min_train_batch_size), sql_int(k->max_train_batch_size)),
+               " ?12 AS most, ?13 AS most_nodes, ?14 AS most_gpus, ?15 AS hosts, ?16 AS names",
+               VALUES(sql_text(root.data), sql_int(c->nodes), sql_int(c->devices), sql_int(k->mp_size),
+                      sql_int(splits ? most_sequence(w) : 1), sql_int(k->fast), sql_int(k->maximise),
+                      sql_int(k->min_micro_batch), sql_int(k->max_micro_batch), sql_int(w->r->from_smallest),
+                      sql_int(k->min_train_batch_size), sql_int(k->max_train_batch_size),
+                      sql_int(c->here_alone ? 1 : c->most_nodes), sql_int(c->most_devices), sql_text(hosts),
+                      sql_int(c->names_hosts && hosts)),
                e) < 0 ||
         db_exec(db, embedded_text("src/deepspeed/tuning_batches.sql"), e) < 0 ||
         db_next(db, "SELECT * FROM answer", NO_VALUES, &s, e) < 0)
         return -1;
-    w->batches =
-        (struct batches){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), stmt_copy_text(s, 3), stmt_copy_text(s, 4)};
+    w->batches = (struct batches){.are_limited = stmt_int(s, 0),
+                                  .are_known = stmt_int(s, 1),
+                                  .differ = stmt_int(s, 2),
+                                  .axis = stmt_copy_text(s, 3),
+                                  .training = stmt_copy_text(s, 4),
+                                  .clusters = stmt_copy_text(s, 6),
+                                  .largest = stmt_copy_text(s, 7)};
     return db_query_texts(db, "SELECT value FROM answer JOIN json_each(sentences)", NO_VALUES, sentences, e);
 }
 
@@ -590,7 +600,7 @@ static void add_model_info(struct writing *w)
     buffer_add_text(w->out, "\n# One short job runs first to measure parameters and activation memory.\n[model_info]\n"
                             "without = [\"train_batch_size\", \"gradient_accumulation_steps\"]\n\n[model_info.with]\n");
     buffer_printf(w->out, "\"train_micro_batch_size_per_gpu\" = 1\n\"zero_optimization.stage\" = %d\n", highest);
-    tuning_cluster_add_largest(r->cluster, r->knobs, w->out);
+    buffer_add_text(w->out, w->batches.largest);
 }
 
 static void add_model(struct writing *w)
@@ -649,6 +659,7 @@ static void write_space(struct writing *w)
     add_search(w);
     add_model_info(w);
     add_model(w);
+    buffer_printf(w->out, "\n[cluster_spec]\n%s", w->batches.clusters);
     tuning_cluster_add(r->cluster, r->knobs, w->out);
     add_training(w);
     add_blocks(w);
@@ -662,7 +673,7 @@ int tuning_space_write(const struct tuning_request *r, struct buffer *out, struc
         return -1;
     notes->batches_differ = w.batches.differ;
     write_space(&w);
-    free_all(w.batches.axis, w.batches.training);
+    free_all(w.batches.axis, w.batches.training, w.batches.clusters, w.batches.largest);
     if (w.problems.kind)
         *e = w.problems;
     return w.problems.kind ? -1 : 0;

@@ -22,23 +22,6 @@ TEST(profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go)
     assert_true(isnan(profile_step_seconds("/nonexistent/results.db", "throughput", 8)));
 }
 
-/* --- hosts --- */
-
-TEST(include__uneven_hosts__as_many_of_each)
-{
-    static const struct {
-        long long nodes, devices;
-        const char *include;
-    } cases[] = {{1, 2, "w0:0,1"}, {2, 2, "w0:0,1@w1:4,5"}, {1, 3, "w1:4,5,6"}, {2, 3, ""}, {3, 1, ""}};
-    HELD(host_list) hosts = HOST_LIST_INIT;
-    FAIL_IF(hosts_parse("f", "w0 slots=2\nw1 slots=8\n", &hosts, &e));
-    FAIL_IF(hosts_filter(&hosts, "w0@w1:4,5,6", NULL, &e));
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *include = tuning_include(&hosts, cases[i].nodes, cases[i].devices);
-        assert_string_equal(include, cases[i].include);
-    }
-}
-
 /* --- the section --- */
 
 static int read_knobs(const char *file, const struct json *section, struct autotuning *a, struct error *e)
@@ -158,7 +141,7 @@ TEST(find_config__each_spelling__its_word)
 
 /* --- the sweep file --- */
 
-static char *space_of(const char *config, bool *equal_batch, struct error *e)
+static char *space_on(const struct tuning_cluster *cluster, const char *config, bool *equal_batch, struct error *e)
 {
     char *launcher[] = {(char *)"deepspeed", NULL};
     char *program[] = {(char *)"a\"b{c}.py", (char *)"--deepspeed=d.json", NULL};
@@ -167,14 +150,13 @@ static char *space_of(const char *config, bool *equal_batch, struct error *e)
     struct buffer toml = BUFFER_INIT;
     assert_int_equal(json_text_parse("d.json", config, &root, e), 0);
     assert_int_equal(read_knobs("d.json", json_text_find(&root, "autotuning"), &knobs, e), 0);
-    const struct tuning_cluster cluster = {.nodes = 1, .devices = 4};
     const struct tuning_request r = {.ds_file = "/x/d.json",
                                      .root = &root,
                                      .knobs = &knobs,
                                      .launcher = launcher,
                                      .program = program,
                                      .config_at = 1,
-                                     .cluster = &cluster,
+                                     .cluster = cluster,
                                      .timeout = "30m",
                                      .clean = true};
     struct tuning_notes notes = {0};
@@ -188,6 +170,24 @@ static char *space_of(const char *config, bool *equal_batch, struct error *e)
         return text;
     free(text);
     return NULL;
+}
+
+static char *space_of(const char *config, bool *equal_batch, struct error *e)
+{
+    return space_on(&(struct tuning_cluster){.nodes = 1, .devices = 4}, config, equal_batch, e);
+}
+
+TEST(space__uneven_hosts__as_many_devices_of_each)
+{
+    HELD(host_list) hosts = HOST_LIST_INIT;
+    const struct tuning_cluster cluster = {.hosts = &hosts, .names_hosts = true};
+    bool ignored;
+    FAIL_IF(hosts_parse("f", "w0 slots=2\nw1 slots=8\n", &hosts, &e));
+    FAIL_IF(hosts_filter(&hosts, "w0@w1:4,5,6", NULL, &e));
+    OWNED char *toml =
+        space_on(&cluster, "{\"autotuning\": {\"num_nodes\": [1, 2, 3], \"num_gpus\": [2, 3]}}", &ignored, NULL);
+    assert_non_null(strstr(toml, " = [[1, 2, \"w0:0,1\"], [1, 3, \"w1:4,5,6\"], [2, 2, \"w0:0,1@w1:4,5\"], "
+                                 "[2, 3, \"\"], [3, 2, \"\"], [3, 3, \"\"]]\n"));
 }
 
 TEST(space__any_config__a_sweep_file_that_loads)
