@@ -12,32 +12,14 @@
 #include "util/parse.h"
 #include "util/shell.h"
 
-static size_t count_of(const struct json *j)
-{
-    return j && j->kind == JSON_LIST ? j->count : 1;
-}
-
-/* The i-th item of a list, or the one number. */
-static long long number_of(const struct json *j, size_t i, long long otherwise)
-{
-    long long n = otherwise;
-    if (j)
-        json_text_integer(j->kind == JSON_LIST ? &j->children[i] : j, &n);
-    return n;
-}
-
-static long long largest(const struct json *j, long long otherwise)
-{
-    long long most = 0;
-    for (size_t i = 0; i < count_of(j); i++)
-        if (number_of(j, i, otherwise) > most)
-            most = number_of(j, i, otherwise);
-    return most;
-}
-
 bool tuning_cluster_is_one_host(const struct tuning_cluster *c, const struct autotuning *knobs)
 {
-    return largest(knobs->num_nodes, c->nodes) == 1;
+    const struct json *j = knobs->num_nodes;
+    const bool is_list = j && j->kind == JSON_LIST; /* of different numbers */
+    long long nodes = c->nodes;
+    if (j)
+        json_text_integer(is_list ? j->children : j, &nodes);
+    return nodes == 1 && (!is_list || j->count == 1);
 }
 
 static void add_text(const char *text, struct buffer *out)
