@@ -104,14 +104,12 @@ INSERT INTO span SELECT k, n, least, iif(is_even AND most, most / step, least), 
         SELECT k, n, step, most, is_even, max(1, iif(is_even, (least + step - 1) / step,
             (2 * batch + step) / (2 * step))) AS least
         FROM (SELECT s.k, s.n, s.n * r.n AS step FROM size AS s JOIN ranks AS r) JOIN of WHERE pairs) JOIN steps;
-CREATE TABLE run AS WITH RECURSIVE run (k, n, a, least, last, which) AS (
+CREATE TABLE pair (k, n, a);
+INSERT INTO pair WITH RECURSIVE run (k, n, a, least, last, which) AS (
     SELECT k, n, iif(which = 'powers', 1, least), least, last, which FROM span WHERE least <= last UNION ALL
     SELECT k, n, iif(which = 'powers', 2 * a, a + 1), least, last, which FROM run
     WHERE a < last AND which <> 'smallest')
-SELECT * FROM run;
-CREATE TABLE pair (k, n, a);
-INSERT INTO pair SELECT k, n, a FROM run WHERE a BETWEEN least AND last
-    UNION SELECT k, n, last FROM span WHERE least <= last
+SELECT k, n, a FROM run WHERE a BETWEEN least AND last UNION SELECT k, n, last FROM span WHERE least <= last
     -- The rule says what is wrong.
     UNION SELECT k, n, 1 FROM span JOIN of WHERE is_listed GROUP BY k HAVING NOT max(span.least <= last);
 
