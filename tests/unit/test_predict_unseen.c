@@ -288,14 +288,27 @@ static const struct bounds tables[] = {
     {"nano-megatron.csv", 18, COUNTS_ALLOCATED, 0.13, 0.99, 0.2, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"supercomputing-for-ai.csv", 27, COUNTS_RESERVED, 0.165, 0.99, 0.205, 0.99, 0, 0, 0, of_hbm2e, RANK_FIRST, 25e9},
     {"attention-benchmark.csv", 22, COUNTS_ALLOCATED, 0.03, 0.99, 0.2, 0.89, 0, 1, 0, NULL, RANK_FIRST, 25e9},
-    {"ml-infrastructure-engineer.csv", 21, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED, 50e9},
-    {"ml-infrastructure-engineer-ethernet.csv", 10, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 2.35e9},
-    {"paip-pretrain.csv", 26, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
-    {"megatron-deepspeed-lock-clock.csv", 11, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
-    {"modalities.csv", 115, COUNTS_ALLOCATED, NO_AIM, of_hbm2e, RANK_FIRST, 25e9},
-    {"cs336.csv", 24, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
-    {"lsai-project.csv", 10, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 25e9},
-    {"distributed-training-models.csv", 10, COUNTS_ALLOCATED, NO_AIM, by_pcie, RANK_FIRST, 32e9},
+    {"ml-infrastructure-engineer.csv", 21, COUNTS_ALLOCATED, 0.055, 0.99, 0.15, 0.85, 0, 2, 0, NULL, RANK_MOST_LOADED,
+     50e9},
+    {"ml-infrastructure-engineer-ethernet.csv", 10, COUNTS_ALLOCATED, 0.08, 0.99, 0.28, 0.88, 0, 0, 0, NULL, RANK_FIRST,
+     2.35e9},
+    {"paip-pretrain.csv", 26, COUNTS_ALLOCATED, 0, 0, 0.19, 0.87, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"megatron-deepspeed-lock-clock.csv", 11, COUNTS_ALLOCATED, 0.25, 0.26, 0.205, 0.99, 1, 0, 0, NULL,
+     RANK_MOST_LOADED, 0},
+    {"modalities.csv", 115, COUNTS_ALLOCATED, 0, 0, 0.125, 0.95, 0, 1, 0, of_hbm2e, RANK_FIRST, 25e9},
+    {"cs336.csv", 24, COUNTS_ALLOCATED, 0.085, 0.99, 0.2, 0.99, 0, 0, 1, NULL, RANK_FIRST, 0},
+    {"lsai-project.csv", 10, COUNTS_ALLOCATED, 0, 0, 0.24, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
+    {"distributed-training-models.csv", 10, COUNTS_ALLOCATED, 0.07, 0.99, 0.535, 0.79, 0, 0, 0, by_pcie, RANK_FIRST,
+     32e9},
+    {"training-efficiency.csv", 20, COUNTS_ALLOCATED, 0.1, 0.89, 0.42, 0.94, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"summerquest.csv", 57, COUNTS_ALLOCATED, 0.11, 0.93, 0.26, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"peft-methods.csv", 10, COUNTS_ALLOCATED, 0, 0, 0.165, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"lora-bench.csv", 4, COUNTS_ALLOCATED, 0, 0, 0.06, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"adana.csv", 39, COUNTS_ALLOCATED, 0.075, 0.99, 0.645, 0.66, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"llm-system.csv", 18, COUNTS_ALLOCATED, 0.175, 0.99, 0.52, 0.66, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"gpt2-optimization.csv", 6, COUNTS_ALLOCATED, 0.195, 0.99, 0.39, 0.59, 0, 0, 0, NULL, RANK_FIRST, 3.125e9},
+    {"lumi-llm-scaling.csv", 5, COUNTS_ALLOCATED, 0.03, 0.99, 0.295, 0.99, 0, 0, 0, NULL, RANK_FIRST, 12.5e9},
+    {"cs336-a2.csv", 20, COUNTS_ALLOCATED, 0, 0, 0.255, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
@@ -459,6 +472,6 @@ static void leave_each_out(const struct quantity *q)
  * gradients while it accumulates; the eighth Megatron's layouts in a trainer that is not Megatron's. */
 TEST(first_predictions__each_derivation_left_out__inside_the_interval)
 {
-    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.76, 0.09});
+    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.74, 0.115});
     leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.66, 0.09});
 }
