@@ -20,7 +20,8 @@
 #
 # Running:   run_meshsweep ARGS            run_command COMMAND ARGS
 #            start_meshsweep ARGS          start_command COMMAND ARGS: in the background, one at a time, then
-#            signal_command NAME           wait_command                     end_command NAME: both
+#            signal_command NAME           wait_command [KIND ...]          end_command NAME [KIND ...]: both,
+#            and then expect_KIND ..., where it is said; start_until CONDITION SECONDS ARGS: start_meshsweep, wait_until
 #            run_killed POINT ARGS         the tool, which dies at that point of src/util/fault.h (need_fault_points)
 #            need_module MODULE            of Debian's Python
 # Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]
@@ -30,7 +31,8 @@
 #            expect_only_stdout_contains N TEXT..., expect_only_stdout_matches N REGEX..., the same for stderr;
 #            with anything on the other one: expect_among_stdout N TEXT..., expect_among_stderr N TEXT...;
 #            expect_silent N: nothing on either; expect_only_status N: whatever is said
-#            expect_run KIND N ARGS: run_meshsweep ARGS, then expect_KIND N of those that need no text
+#            expect_run KIND N ARGS: run_meshsweep ARGS, then expect_KIND N of those that need no text;
+#            expect_command KIND N COMMAND ARGS: the same of run_command
 #            expect_said KIND N TEXT ARGS: with the text
 #            expect_file_contains FILE TEXT...   expect_file FILE...          expect_no_file FILE...
 #            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
@@ -324,12 +326,14 @@ decisions() # [DATABASE]
          FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" "${1:-results.db}"
 }
 
-# Runs the tool and states what expect_KIND does of its end.
-expect_run() # silent|status|only_status|only_stdout|only_stderr STATUS ARGS
+# Runs a command, or the tool, and states what expect_KIND does of its end.
+expect_command() # silent|status|only_status|only_stdout|only_stderr STATUS COMMAND ARGS
 {
-    run_meshsweep "${@:3}"
+    run_command "${@:3}"
     "expect_$1" "$2"
 }
+
+expect_run() { expect_command "$1" "$2" "$meshsweep" "${@:3}"; } # KIND STATUS ARGS
 
 # The same with a text, for what is said in a few words.
 expect_said() # only_stdout|only_stderr|only_stdout_contains|… STATUS TEXT ARGS
@@ -384,21 +388,29 @@ start_meshsweep()
     start_command "$meshsweep" "$@"
 }
 
+# The tool in the background, once COMMAND succeeds.
+start_until() # COMMAND SECONDS ARGS
+{
+    start_meshsweep "${@:3}"
+    wait_until "$1" "$2"
+}
+
 signal_command()
 {
     kill -s "$1" "$command_pid" || fail "it is not running any more: $last_command"
 }
 
-wait_command()
+wait_command() # [KIND STATUS...]: of expect_KIND
 {
     status=0
     wait "$command_pid" || status=$?
+    [ $# -eq 0 ] || "expect_$1" "${@:2}"
 }
 
-end_command() # SIGNAL
+end_command() # SIGNAL [KIND STATUS...]
 {
     signal_command "$1"
-    wait_command
+    wait_command "${@:2}"
 }
 
 # Polls a shell command until it succeeds, at first often; the case fails when it has not after SECONDS of an idle

@@ -101,8 +101,7 @@ running_job__archive_beside_it__untouched()
 {
     local open="SELECT count(*) FROM attempt WHERE state = 'running' AND job_id = 2"
     logging_sweep '[1, 4]'
-    start_meshsweep run -j 1 --progress none
-    wait_until '[ "$(sql "'"$open"'" 2>/dev/null)" = 1 ]' 30
+    start_until '[ "$(sql "'"$open"'" 2>/dev/null)" = 1 ]' 30 run -j 1 --progress none
     wait_until '"$meshsweep" tail 2 --once 2>/dev/null | grep -q "warning 1000"' 30
     "$meshsweep" archive >said
     expect_file_contains said "4 files compressed: "
@@ -111,8 +110,7 @@ running_job__archive_beside_it__untouched()
     "$meshsweep" gc --dry-run 2>said && fail "gc beside a runner"
     expect_file_contains said "gc: a runner is using results.db"
     touch go
-    wait_command
-    expect_only_status 0
+    wait_command only_status 0
     expect_sql "1|ok|1000 2|ok|1000" "SELECT group_concat(text, ' ') FROM (SELECT printf('%d|%s|%d', a.job_id, a.state,
         count(*)) AS text FROM attempt AS a JOIN metric AS m ON m.attempt_id = a.id WHERE m.name = 't' GROUP BY a.id)"
     expect_said only_stdout_contains 0 "4 files compressed: " archive

@@ -240,8 +240,7 @@ study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESam
 study.optimize(objective, n_trials=30)
 print(study.best_value)
 END
-    run_command /usr/bin/python3 sample.py "$meshsweep"
-    expect_only_status 0
+    expect_command only_status 0 /usr/bin/python3 sample.py "$meshsweep"
     expect_stdout "243.0"
     expect_sql "optuna" "SELECT DISTINCT json_extract(options, '\$.by') FROM search"
 }

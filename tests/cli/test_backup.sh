@@ -63,15 +63,13 @@ copy__during_a_run__has_all_but_the_last_seconds()
 {
     larger_sweep 200
     sed -i '1i sleep 0.3' job.sh
-    start_meshsweep run --progress none
-    wait_until "[ \"\$(sql 'SELECT count(*) > 0 FROM job' 2>/dev/null)\" = 1 ]" 20
+    start_until "[ \"\$(sql 'SELECT count(*) > 0 FROM job' 2>/dev/null)\" = 1 ]" 20 run --progress none
     start_reader
     ask 'SELECT count(*) FROM job'
     wait_until "cp results.db copy.db && [ \"\$(sqlite3 -batch copy.db \"SELECT count(*) FROM job WHERE state = \
 'ok'\" 2>/dev/null || echo 0)\" -gt 0 ]" 20
     exec 9>&-
-    end_command TERM
-    expect_only_stderr_contains 143 'stopping the running jobs'
+    end_command TERM only_stderr_contains 143 'stopping the running jobs'
 }
 
 # --- backup ---
@@ -90,8 +88,7 @@ backup__during_a_run__consistent_and_alone()
         expect_sql 1 "SELECT count(*) > 4 FROM job WHERE state = 'ok'" "copy$i.db"
     done
     expect "[ -z \"\$(find . -name 'copy*' ! -name 'copy?.db')\" ]"
-    end_command TERM
-    expect_only_stderr_contains 143 'stopping the running jobs'
+    end_command TERM only_stderr_contains 143 'stopping the running jobs'
 }
 
 backup__of_a_finished_run__goes_on_where_it_stood()

@@ -443,8 +443,7 @@ executor__unreachable__said_at_once()
     expect_said only_stderr_contains 2 '--executor tries a batch system' check --executor ssh
     start_meshsweep run --executor kubernetes
     wait_until '[ -s results.db ] && sql "SELECT waits FROM attempt" | grep -q "submitted yet: .*refused, was it"' 30
-    end_command TERM
-    expect_among_stderr 143 'waiting (not submitted yet: '
+    end_command TERM among_stderr 143 'waiting (not submitted yet: '
 }
 
 run_cases "$@"

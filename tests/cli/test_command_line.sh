@@ -123,8 +123,7 @@ output__disk_full__said_and_status_1()
 output__reader_gone__quiet()
 {
     mkfifo pipe
-    run_command bash -c 'exec 3<>pipe 4>pipe 3<&-; trap "" PIPE; meshsweep --help >&4'
-    expect_silent 141
+    expect_command silent 141 bash -c 'exec 3<>pipe 4>pipe 3<&-; trap "" PIPE; meshsweep --help >&4'
 }
 
 one_job__in_every_command__not_called_jobs()

@@ -256,10 +256,8 @@ free__wrong__one_sentence()
 compare__thousands_of_values__in_time_that_grows_with_their_number()
 {
     many_jobs 30000 0 "UPDATE spec SET json = json_object('path', '/data/' || id) WHERE id >= 100"
-    run_command sh -c "ulimit -t 10; exec '$meshsweep' compare --by path --metric throughput"
-    expect_only_stdout 0
-    run_command sh -c "ulimit -t 10; exec '$meshsweep' report"
-    expect_only_stderr 0
+    expect_command only_stdout 0 sh -c "ulimit -t 10; exec '$meshsweep' compare --by path --metric throughput"
+    expect_command only_stderr 0 sh -c "ulimit -t 10; exec '$meshsweep' report"
 }
 
 # 1 and "1" of another key are two values. Labels of the key's own section do not count.

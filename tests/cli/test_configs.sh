@@ -140,8 +140,7 @@ serving__one_server_per_setting_under_each_load__best_within_the_limit()
 {
     type -P python3 >/dev/null || skip "python3 is not installed"
     local file=$source_dir/configs/cookbook/vllm.toml
-    run_command env PATH="$source_dir/tests/standin:$PATH" "$meshsweep" run -c "$file" --progress none
-    expect_silent 0
+    expect_command silent 0 env PATH="$source_dir/tests/standin:$PATH" "$meshsweep" run -c "$file" --progress none
     expect_sql '6|6|6' "SELECT count(*), count(DISTINCT given), sum(state = 'ended' AND failure IS NULL)
         FROM fixture_start"
     expect_sql '4|4|ok' "SELECT min(n), max(n), state FROM (SELECT count(*) AS n, max(a.state) AS state
@@ -164,8 +163,7 @@ analyses_of_it()
 {
     local file rows
     for file in "$source_dir"/sql/queries/*.sql; do
-        run_command sh -c 'exec sqlite3 -batch -bail results.db <"$1"' sh "$file"
-        expect_only_stdout 0
+        expect_command only_stdout 0 sh -c 'exec sqlite3 -batch -bail results.db <"$1"' sh "$file"
         rows=$(wc -l <.stdout)
         case ${file##*/} in
         retried_jobs.sql) expect "[ $rows = 0 ]" ;;
@@ -198,8 +196,7 @@ quickstart__interrupted_and_gone_on_with__has_a_winner()
     start_meshsweep run -c quickstart.toml --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) >= 3 FROM job WHERE state <> 'pending'
         AND state <> 'running'\" 2>/dev/null)\" = 1 ]" 60
-    end_command INT
-    expect_only_stderr_contains 130 'waiting for the running ones'
+    end_command INT only_stderr_contains 130 'waiting for the running ones'
     done_before=$(sql "SELECT count(*) FROM job WHERE state IN ('ok', 'failed')")
     expect_run silent 3 run -c quickstart.toml --progress none
     # Nothing ran twice; some are too large for their devices, and nothing else went wrong.

@@ -18,8 +18,7 @@ waiting_sweep()
 
 start_first_job()
 {
-    start_meshsweep run --progress none
-    wait_until "[ -s ran.log ]" 20
+    start_until "[ -s ran.log ]" 20 run --progress none
 }
 
 # --- readers ---
@@ -45,16 +44,14 @@ readers__beside_a_run__never_find_it_locked()
     local i
     small_sweep sweep.toml
     sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 3000)]/" sweep.toml
-    start_meshsweep run --progress none -j 2
-    wait_until "[ \"\$(sql 'SELECT count(*) > 4 FROM attempt' 2>/dev/null)\" = 1 ]" 20
+    start_until "[ \"\$(sql 'SELECT count(*) > 4 FROM attempt' 2>/dev/null)\" = 1 ]" 20 run --progress none -j 2
     for i in $(seq 40); do
         sqlite3 -batch results.db 'SELECT count(*) FROM job; SELECT * FROM progress; SELECT * FROM ranking LIMIT 3' \
             >/dev/null 2>>errors || echo "sqlite3 failed" >>errors
         "$meshsweep" status >/dev/null 2>>errors || echo "status failed" >>errors
     done
     expect "[ ! -s errors ] || ! sed 's/^/# /' errors"
-    end_command TERM
-    expect_only_stderr_contains 143 "stopping the running jobs"
+    end_command TERM only_stderr_contains 143 "stopping the running jobs"
     expect_sql 1 "SELECT count(*) > 40 FROM job WHERE state = 'ok'"
 }
 
@@ -264,8 +261,7 @@ writer__in_the_middle_of_a_change__waited_for()
     expect_sql "running" "SELECT state FROM attempt WHERE state <> 'claimed'"
     echo 'COMMIT;' >&9
     exec 9>&-
-    wait_command
-    expect_only_stderr_contains 130 'starting no more jobs'
+    wait_command only_stderr_contains 130 'starting no more jobs'
     expect_sql "ok" "SELECT state FROM attempt WHERE job_id = 1"
     run_silently 0
     expect_sql "ok|4" "SELECT state, count(*) FROM attempt GROUP BY 1"
@@ -290,8 +286,7 @@ reader__for_longer_than_sqlite_waits__commit_tried_again()
     wait_until "grep -q 'another program has locked the database' .stderr" 40
     echo 'COMMIT;' >&9
     exec 9>&-
-    wait_command
-    expect_only_stderr 0
+    wait_command only_stderr 0
     expect_stderr_contains 'another program has locked the database; waiting, because nothing can be started or '\
 'recorded until it is unlocked'
     expect_stderr_lacks 'close it and start again'
@@ -303,8 +298,7 @@ reader__for_longer_than_sqlite_waits__commit_tried_again()
 # The run ends with a sentence; what was recorded is in FILE, and a run on it goes on.
 expect_saved() # FILE
 {
-    wait_command
-    expect_only_stderr 1
+    wait_command only_stderr 1
     expect_stderr "meshsweep: database results.db: it was deleted, moved or replaced while in use; its contents are \
 saved in $1; move that file back and start again"
     expect_sql "ok" "PRAGMA integrity_check" "$1"
@@ -343,8 +337,7 @@ database__replaced_during_a_run__is_saved()
     sqlite3 -batch new.db 'CREATE TABLE t (x); INSERT INTO t VALUES (7)'
     mv new.db results.db
     touch go
-    wait_command
-    expect_only_stderr_contains 1 'its contents are saved in results.db.saved'
+    wait_command only_stderr_contains 1 'its contents are saved in results.db.saved'
     # Neither is spoiled by the other's log.
     expect_sql 7 "SELECT x FROM t"
     expect_sql ok "PRAGMA integrity_check" old.db
@@ -359,8 +352,7 @@ job_files__deleted_during_a_run__made_again()
     start_first_job
     rm -r results.db.d
     touch go
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "4" "SELECT count(*) FROM job WHERE state = 'ok'"
     expect_file "results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 4")/output.log"
 }

@@ -171,8 +171,7 @@ hostfile__client_killed__nothing_goes_on_there()
     export STANDIN_TORCHRUN=hang
     start_command sh -c "exec $(cat autotuning_results/cmd_optimal.txt)"
     wait_until '[ -s network/meeting.w0.29999/pid.0 ] && [ -s network/meeting.w0.29999/pid.1 ]' 20
-    end_command KILL
-    expect_only_stderr 137
+    end_command KILL only_stderr 137
     # shellcheck disable=SC2046 # several numbers
     kill -KILL $(cat network/w?/client)
     local rank

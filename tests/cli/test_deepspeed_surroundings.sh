@@ -140,12 +140,10 @@ is_hanging()
 interrupted__half_way__the_best_so_far_is_called_so()
 {
     tuning
-    start_meshsweep deepspeed -j 1 --progress none train.py --deepspeed ds_config.json --mode hang-2
-    wait_until is_hanging 30
+    start_until is_hanging 30 deepspeed -j 1 --progress none train.py --deepspeed ds_config.json --mode hang-2
     signal_command INT
     wait_until "grep -q 'waiting for the running ones' .stderr" 20
-    end_command INT
-    expect_only_stderr_contains 130 'interrupted: the best configuration so far is '\
+    end_command INT only_stderr_contains 130 'interrupted: the best configuration so far is '\
 'autotuning_results/ds_config_best_so_far.json'
     expect_file autotuning_results/cmd_best_so_far.txt
     expect_no_file autotuning_results/ds_config_optimal.json autotuning_results/cmd_optimal.txt

@@ -295,12 +295,10 @@ dirty_device__clean_again__waited_for()
     echo 40000 >used.0
     echo 40000 >used.1
     device_sweep <<<'sample = 0'
-    start_meshsweep run --progress plain --limit 1
-    wait_until 'grep -q "waiting for it" .stderr' 20
+    start_until 'grep -q "waiting for it" .stderr' 20 run --progress plain --limit 1
     expect "[ ! -f got.1 ]"
     echo 3 >used.1
-    wait_command
-    expect_only_status 0
+    wait_command only_status 0
     expect_sql "ok|1" "SELECT state, devices FROM attempt"
 }
 

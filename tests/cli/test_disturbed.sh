@@ -147,8 +147,7 @@ file__of_a_job_beyond_the_limit__said()
 {
     begun_sweep
     echo 'exec head -c 2000000 /dev/zero >large' >job.sh
-    run_command bash -c 'ulimit -f 1000; exec "$@"' run "$meshsweep" run --progress none
-    expect_only_status 3
+    expect_command only_status 3 bash -c 'ulimit -f 1000; exec "$@"' run "$meshsweep" run --progress none
     expect_sql "signal|killed by signal 25 (SIGXFSZ): a file grew beyond the limit (ulimit -f)" \
         "SELECT DISTINCT failure, message FROM attempt WHERE state = 'failed'"
 }
@@ -188,13 +187,11 @@ processes__none_left__jobs_are_not_started()
     fi
     small_sweep sweep.toml
     printf '[local]\ngive_up = "1500ms"\n' >>sweep.toml
-    run_command "${as[@]}" prlimit --nproc=1 "$meshsweep" run --progress none
-    expect_only_stderr 5
+    expect_command only_stderr 5 "${as[@]}" prlimit --nproc=1 "$meshsweep" run --progress none
     expect_stderr_contains 'giving up: the host cannot run jobs: could not be started (fork): Resource temporarily '\
 'unavailable'
     expect_sql "0|pending" "SELECT (SELECT count(*) FROM attempt), group_concat(DISTINCT state) FROM job"
-    run_command "${as[@]}" "$meshsweep" run --progress none
-    expect_silent 0
+    expect_command silent 0 "${as[@]}" "$meshsweep" run --progress none
     expect_sql 4 "SELECT count(*) FROM job WHERE state = 'ok'"
 }
 
@@ -241,8 +238,7 @@ clocks__set_either_way__no_limit_fires_and_durations_stay()
     touch go2
     wait_until "start_is_recorded 3" 20
     touch go3
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "ok|1|1.0
 ok|1|2.0
 ok|1|3.0" "SELECT j.state, a.duration_ms BETWEEN 0 AND 30000, s.value FROM job AS j JOIN attempt AS a ON a.job_id = j.id

@@ -121,12 +121,10 @@ job__deleted_by_hand__not_tried_again()
         engine_sweep "$engine" 2 'echo begun; [ {n} = 2 ] || sleep 300; echo "score: {n}"' </dev/null
         # One index of a whole Job of Kubernetes cannot be deleted.
         [ "$engine" != kubernetes ] || sed -i '/^name = "kube/aarray_size = 1' sweep.toml
-        start_meshsweep run --progress none
-        wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20
+        start_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20 run --progress none
         wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'ok'\")\" = 1 ]" 20
         delete_first "$engine"
-        wait_command
-        expect_only_status 3
+        wait_command only_status 3
         # Kubernetes keeps no record of a Job that is deleted: its own file says by what it ended.
         expect_sql "$(case $engine in jobset | kubernetes) echo signal ;; *) echo cancelled ;; esac)|1
 ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
@@ -150,12 +148,10 @@ delete_first() # ENGINE
 
 cancel_two_that_began()
 {
-    start_meshsweep run --progress none
-    wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20
+    start_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 20 run --progress none
     signal_command INT
     wait_until "grep -q 'no more jobs' .stderr" 20
-    end_command INT
-    expect_only_status 130
+    end_command INT only_status 130
     expect_sql "cancelled|2" "SELECT failure, count(*) FROM attempt GROUP BY 1"
 }
 
@@ -210,8 +206,7 @@ answer__lost__found_by_its_token()
         start_meshsweep run --progress none
         wait_until "[ \"\$(sql 'SELECT count(*) FROM attempt WHERE reference IS NOT NULL' 2>/dev/null)\" = 2 ]" 20
         rm engine/hold
-        wait_command
-        expect_only_status 0
+        wait_command only_status 0
         expect_once 2
         expect "[ $(wc -l <runs) = 2 ]"
     done
@@ -223,10 +218,8 @@ runner__killed__its_jobs_collected_by_the_next()
     for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 3 'echo {n} >>runs; until [ -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
-        start_meshsweep run --progress none
-        wait_until '[ "$(cat runs 2>/dev/null | wc -l)" = 3 ]' 20
-        end_command KILL
-        expect_only_status 137
+        start_until '[ "$(cat runs 2>/dev/null | wc -l)" = 3 ]' 20 run --progress none
+        end_command KILL only_status 137
         touch go
         run_at_engine 0
         expect_once 3
@@ -335,11 +328,9 @@ framed__log_that_is_wrong_at_first__fetched_again()
         echo "# $filter"
         sed -i 's/^absence = .*/absence = "60s"/' sweep.toml
         echo "$filter" >engine/filter
-        start_meshsweep run --progress none
-        wait_until '[ "$(grep -c "kubectl logs" engine/calls)" -ge 3 ]' 20
+        start_until '[ "$(grep -c "kubectl logs" engine/calls)" -ge 3 ]' 20 run --progress none
         rm engine/filter
-        wait_command
-        expect_only_status 0
+        wait_command only_status 0
         expect_once 1
         cmp engine/volume.*.0/*/1/output.log "$(attempt_file 1 output.log)" || fail "the output differs"
         expect "[ ! -e $(attempt_file 1 fetched.log) ]"
@@ -350,12 +341,10 @@ framed__log_that_is_wrong_at_first__fetched_again()
 framed__rotated_meanwhile__whole()
 {
     framed_sweep 1 "echo \"score: 1\"; until [ -e $PWD/kubernetes/go ]; do sleep 0.1; done; echo more" </dev/null
-    start_meshsweep run --progress none
-    wait_until 'grep -q score results.db.d/*/1/output.log' 20
+    start_until 'grep -q score results.db.d/*/1/output.log' 20 run --progress none
     echo "sed '1,/score/d'" >engine/filter
     touch go
-    wait_command
-    expect_only_status 0
+    wait_command only_status 0
     printf 'score: 1\nmore\n' | cmp - "$(attempt_file 1 output.log)" || fail "the output differs"
 }
 

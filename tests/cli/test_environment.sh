@@ -196,8 +196,7 @@ env = { X = \"{x}\", NUMBER = 5, YES = true, HOME = \"/elsewhere\" }
 pass_env = [\"WANTED\", \"ABSENT\"]"
     export WANTED=1 LEAK=1 MASTER_ADDR=h NCCL_DEBUG=INFO CUDA_VISIBLE_DEVICES=1 MESHSWEEP_ATTEMPT=x MESHSWEEP_JOB=77
     run_silently 0
-    run_command sh -c 'cut -d = -f 1 all | sort | paste -s -d " "'
-    expect_only_stdout 0
+    expect_command only_stdout 0 sh -c 'cut -d = -f 1 all | sort | paste -s -d " "'
     expect_stdout "CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES HOME LC_ALL MASTER_ADDR MASTER_PORT MESHSWEEP_ATTEMPT \
 MESHSWEEP_DEVICES MESHSWEEP_JOB MESHSWEEP_JOB_DIR MESHSWEEP_JOB_KEY MESHSWEEP_METRICS MESHSWEEP_NUMBER MESHSWEEP_SPEC \
 NCCL_DEBUG NUMBER PATH PET_MASTER_PORT PWD TMPDIR WANTED X YES"
@@ -298,20 +297,17 @@ directory__not_utf8__what_is_handed_over_runs()
     expect_run only_status 0 best --out winner
     cp winner/command.sh ..
     cd ..
-    run_command sh command.sh
-    expect_silent 0
+    expect_command silent 0 sh command.sh
     expect_file_contains ran 'here
 here'
-    run_command "$meshsweep" show 1 --json -d "$odd/results.db"
-    expect_only_stdout 0
+    expect_command only_stdout 0 "$meshsweep" show 1 --json -d "$odd/results.db"
     expect "python3 -c 'import json; json.load(open(\".stdout\", encoding=\"utf-8\"))'"
 }
 
 environment__empty__programs_are_found()
 {
     one_job 'command = ["sh", "-c", "command -v sh >found"]'
-    run_command env -i "$meshsweep" run --progress none
-    expect_silent 0
+    expect_command silent 0 env -i "$meshsweep" run --progress none
     expect_file found
 }
 

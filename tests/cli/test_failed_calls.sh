@@ -123,8 +123,7 @@ every_call_fails() # KIND LIBRARY
     [ -f "$library" ] || skip "there is no $library"
     small_sweep sweep.toml
     export meshsweep library seconds
-    run_command "${apart[@]}" bash -c 'preload "$@"' preload "$meshsweep" run --progress none
-    expect_silent 0
+    expect_command silent 0 "${apart[@]}" bash -c 'preload "$@"' preload "$meshsweep" run --progress none
     if [ -n "${POINTS-}" ]; then
         tr ' ' '\n' <<<"$POINTS" >numbers
     elif [ "$1" = calls ]; then

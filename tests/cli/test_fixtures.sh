@@ -67,10 +67,8 @@ server__runner_killed__nothing_left_and_started_anew()
 {
     served_sweep
     printf '%s\n' 'while [ ! -e go ]; do sleep 0.05; done' >>job.sh
-    start_meshsweep run --progress none
-    wait_until "[ -s served ]" 20
-    end_command KILL
-    expect_only_stderr 137
+    start_until "[ -s served ]" 20 run --progress none
+    end_command KILL only_stderr 137
     wait_until none_is_left 20
     touch go
     run_silently 0
@@ -104,12 +102,10 @@ server__interrupted_twice__ended()
 {
     served_sweep
     printf '%s\n' 'while :; do sleep 0.02; done' >>job.sh
-    start_meshsweep run --progress none
-    wait_until "[ -s served ]" 20
+    start_until "[ -s served ]" 20 run --progress none
     signal_command INT
     wait_until "grep -q 'starting no more' .stderr" 20
-    end_command INT
-    expect_only_stderr 130
+    end_command INT only_stderr 130
     expect none_is_left
     expect_sql 'cancelled|1' "SELECT failure, count(*) FROM attempt GROUP BY 1"
     expect_sql ended "SELECT state FROM fixture_start"

@@ -113,10 +113,8 @@ full_training__failed__told_and_started_again_by_the_next_run()
 full_training__its_runner_killed__the_next_run_starts_it_again()
 {
     training_sweep 'echo $$ >>begun; while [ ! -e go ]; do sleep 0.05; done; echo trained'
-    start_meshsweep run --progress none --run-full-experiment
-    wait_until "[ -s begun ] && [ \"\$(last_training state)\" = running ]" 20
-    end_command KILL
-    expect_only_stderr_contains 137 "launching the winner"
+    start_until "[ -s begun ] && [ \"\$(last_training state)\" = running ]" 20 run --progress none --run-full-experiment
+    end_command KILL only_stderr_contains 137 "launching the winner"
     expect_said only_stdout_contains 0 "full training of job 4 (attempt 2): running" status
     touch go
     run_meshsweep run --progress none --run-full-experiment
@@ -132,10 +130,8 @@ full_training__its_runner_killed__the_next_run_starts_it_again()
 full_training__interrupted__the_signal_is_the_status()
 {
     training_sweep 'echo $$ >>begun; exec sleep 100'
-    start_meshsweep run --progress none --run-full-experiment
-    wait_until "[ -s begun ] && [ \"\$(last_training state)\" = running ]" 20
-    end_command TERM
-    expect_only_stderr_contains 143 "full training of job 4 (attempt 2): failed (cancelled) after "
+    start_until "[ -s begun ] && [ \"\$(last_training state)\" = running ]" 20 run --progress none --run-full-experiment
+    end_command TERM only_stderr_contains 143 "full training of job 4 (attempt 2): failed (cancelled) after "
     expect_winner_untouched
 }
 

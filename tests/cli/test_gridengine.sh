@@ -99,11 +99,9 @@ task__deleted_while_it_runs__not_tried_again()
 {
     cluster
     cluster_sweep 2 'echo begun; [ {n} = 1 ] && sleep 100; echo "score: {n}"' </dev/null
-    start_meshsweep run --progress none
-    wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 30
+    start_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 30 run --progress none
     qdel 1.1 >/dev/null
-    wait_command
-    expect_silent 3
+    wait_command silent 3
     expect_sql "cancelled||1
 ok|0|1" "$ends"
 }
@@ -120,8 +118,7 @@ tasks__deleted_while_they_wait__not_tried_again()
     qdel 1.2 1.3 >/dev/null
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'cancelled'\")\" = 2 ]" 40
     configure 's/^slots .*/slots 8/' -mq all.q
-    wait_command
-    expect_silent 3
+    wait_command silent 3
     expect_sql "cancelled|2
 ok|2" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 }
@@ -183,8 +180,7 @@ answer__unable_to_run_and_submitted__taken()
     start_meshsweep run --progress none
     wait_for_tasks 3 qw
     configure 's/^user_lists .*/user_lists NONE/' -mq all.q
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_each_once 3
     # The jobs' own reports are there before.
     wait_until '[ "$(qacct -j 1 2>/dev/null | grep -c ^taskid)" = 3 ]' 20
@@ -204,8 +200,7 @@ END
     start_meshsweep run --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE reference LIKE '1.%'\" 2>/dev/null)\" = 3 ]" 30
     configure 's/^slots .*/slots 8/' -mq all.q
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_each_once 3
     expect '! qacct -j 2 >/dev/null 2>&1'
 }
@@ -215,12 +210,10 @@ qmaster__away_when_it_submits__later()
     cluster
     cluster_sweep 3 </dev/null
     stop_qmaster
-    start_meshsweep run --progress none
-    wait_until "[ \"\$(sql 'SELECT count(*) FROM attempt' 2>/dev/null)\" = 3 ]" 30
+    start_until "[ \"\$(sql 'SELECT count(*) FROM attempt' 2>/dev/null)\" = 3 ]" 30 run --progress none
     sleep 2
     start_qmaster
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_each_once 3
 }
 
@@ -230,14 +223,12 @@ qmaster__killed_while_jobs_run__nothing_lost()
 {
     cluster
     cluster_sweep 4 'while [ ! -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
-    start_meshsweep run --progress none
-    wait_until '[ "$(ls results.db.d/*/1/*.begun 2>/dev/null | wc -l)" = 4 ]' 30
+    start_until '[ "$(ls results.db.d/*/1/*.begun 2>/dev/null | wc -l)" = 4 ]' 30 run --progress none
     stop_qmaster
     touch go
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE state = '"'ok'"'")" = 4 ] || ! kill -0 $command_pid' 60
     start_qmaster
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_each_once 4
 }
 
@@ -245,13 +236,11 @@ host__dead_with_its_jobs__tried_again()
 {
     cluster
     cluster_sweep 3 'echo begun; [ "$MESHSWEEP_NUMBER" != 1 ] || sleep 300; echo "score: {n}"' </dev/null
-    start_meshsweep run --progress none
-    wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 3 ]' 30
+    start_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 3 ]' 30 run --progress none
     kill_execd
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'lost'\")\" = 3 ]" 40
     start_execd
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "lost|1|3
 ok|2|3" "SELECT coalesce(failure, state), number, count(*) FROM attempt GROUP BY 1"
 }
@@ -318,14 +307,12 @@ jobs__300_while_runner_host_and_qmaster_die__counted_by_themselves()
     cluster_sweep 300 'echo "$MESHSWEEP_NUMBER" >>runs/{n}; echo begun; sleep 1; echo "score: {n}"' < <(toml \
         array_size=60 retry: lost=9)
     for i in 1 2 3 4 5; do
-        start_meshsweep run --progress none
-        wait_until "[ \"\$(ls runs | wc -l)\" -ge $((i * 45)) ]" 60
+        start_until "[ \"\$(ls runs | wc -l)\" -ge $((i * 45)) ]" 60 run --progress none
         case $i in
         2 | 4) kill_execd ;;
         3) stop_qmaster ;;
         esac
-        end_command KILL
-        expect_only_stderr 137
+        end_command KILL only_stderr 137
         case $i in
         2 | 4) start_execd ;;
         3) start_qmaster ;;

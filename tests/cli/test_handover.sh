@@ -12,8 +12,7 @@ exported() # ARGS
 
 run_python() # FILE ARGS
 {
-    run_command env TZ=UTC "$python" -W ignore "$@"
-    expect_only_stdout 0
+    expect_command only_stdout 0 env TZ=UTC "$python" -W ignore "$@"
 }
 
 run_again()

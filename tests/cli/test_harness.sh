@@ -39,7 +39,8 @@ statement__wrong_text__fails()
     local body
     for body in 'expect_stdout other' 'expect_no_stdout' 'expect_stdout_contains other' 'expect_stdout_lacks out' \
         'expect_stdout_matches ^ut' 'expect_stderr err2' 'expect_no_stderr' 'expect false' 'expect_file absent' \
-        'expect_no_file .stdout' 'expect_file_contains .stdout other' 'expect_sql 2 "SELECT 1" new.db'; do
+        'expect_no_file .stdout' 'expect_file_contains .stdout other' 'expect_sql 2 "SELECT 1" new.db' \
+        'start_command sh -c "exit 3"; wait_command silent 0' 'expect_command silent 0 sh -c "exit 3"'; do
         run_test_file "run_command sh -c 'echo out; echo err >&2'
             expect_status 0; expect_any_stdout; expect_any_stderr
             $body"

@@ -24,15 +24,13 @@ program__away_for_a_while__run_pauses_and_goes_on()
     for slots in 1 4; do
         rm -rf results.db* bin away gone
         vanishing_sweep ''
-        start_meshsweep run --progress plain -j "$slots"
-        wait_until "grep -q 'paused: ' .stderr" 20
+        start_until "grep -q 'paused: ' .stderr" 20 run --progress plain -j "$slots"
         wait_until "[ \"\$(sql \"SELECT count(*) > 0 FROM results WHERE state = 'held'\")\" = 1 ]" 20
         expect_sql 1 "SELECT count(DISTINCT error) FROM results WHERE state = 'held'"
         expect_sql 0 "SELECT count(*) FROM job WHERE state = 'failed'"
         run_status
         mv away bin
-        wait_command
-        expect_only_stderr 0
+        wait_command only_stderr 0
         expect_stderr_contains 'paused: the host cannot run jobs: could not be started (exec ./bin/sh): No such '\
 'file or directory; no job has failed'
         expect_stderr_contains 'continuing: the host can run jobs again after '
@@ -79,8 +77,7 @@ release__while_it_pauses__tries_at_once()
     began=${EPOCHREALTIME/./}
     "$meshsweep" run --release >out 2>err || fail "run --release: $(cat err)"
     expect_file_contains err 'asked the active run to try the jobs that wait'
-    wait_command
-    expect_only_stderr_contains 0 'continuing: the host can run jobs again'
+    wait_command only_stderr_contains 0 'continuing: the host can run jobs again'
     [ $((${EPOCHREALTIME/./} - began)) -lt 3500000 ] || fail "it was not tried at once"
     expect_all_ok
     expect_no_file results.db.d/release
@@ -97,8 +94,7 @@ working_directory__removed_and_made_again__run_goes_on()
     expect_sql 0 "SELECT count(*) FROM job WHERE state = 'failed'"
     mkdir work
     cp -r bin job.sh sweep.toml work
-    wait_command
-    expect_only_stderr_contains 0 'No such file or directory; no job has failed'
+    wait_command only_stderr_contains 0 'No such file or directory; no job has failed'
     expect_all_ok
 }
 
@@ -108,11 +104,9 @@ given_directory__vanishes__run_pauses_and_goes_on()
     sed -i "s|^command.*|command = [\"/bin/sh\", \"$PWD/job.sh\", \"{x}\"]\ncwd = \"$PWD/place\"|" sweep.toml
     mkdir place
     sed -i "s|.*mv bin.*|[ \"\$1\" != 3 ] \|\| rmdir $PWD/place|" job.sh
-    start_meshsweep run --progress plain -j 2
-    wait_until "grep -q 'paused: ' .stderr" 20
+    start_until "grep -q 'paused: ' .stderr" 20 run --progress plain -j 2
     mkdir place
-    wait_command
-    expect_only_stderr_contains 0 "could not be started (chdir $PWD/place): No such file or directory"
+    wait_command only_stderr_contains 0 "could not be started (chdir $PWD/place): No such file or directory"
     expect_all_ok
 }
 
@@ -175,10 +169,8 @@ ok||6" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2 ORDER BY 1"
 interrupted__while_it_pauses__ends_with_the_signal()
 {
     vanishing_sweep ''
-    start_meshsweep run --progress plain
-    wait_until "grep -q 'paused: ' .stderr" 20
-    end_command INT
-    expect_only_stderr_contains 130 'starting no more jobs'
+    start_until "grep -q 'paused: ' .stderr" 20 run --progress plain
+    end_command INT only_stderr_contains 130 'starting no more jobs'
     expect_sql "3|0" "SELECT sum(state = 'ok'), sum(state = 'failed') FROM job"
     expect_sql 0 "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')"
 }
@@ -186,10 +178,8 @@ interrupted__while_it_pauses__ends_with_the_signal()
 killed__while_it_pauses__next_run_goes_on()
 {
     vanishing_sweep ''
-    start_meshsweep run --progress plain
-    wait_until "grep -q 'paused: ' .stderr" 20
-    end_command KILL
-    expect_only_stderr 137
+    start_until "grep -q 'paused: ' .stderr" 20 run --progress plain
+    end_command KILL only_stderr 137
     mv away bin
     run_silently 0
     expect_sql "ok||12" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2"
@@ -198,11 +188,9 @@ killed__while_it_pauses__next_run_goes_on()
 search__program_away_for_a_while__every_trial_made()
 {
     vanishing_sweep ''
-    start_meshsweep run --progress plain --strategy random --max-trials 12
-    wait_until "grep -q 'paused: ' .stderr" 20
+    start_until "grep -q 'paused: ' .stderr" 20 run --progress plain --strategy random --max-trials 12
     mv away bin
-    wait_command
-    expect_only_stderr_contains 0 'search: 12 trials, 12 ok'
+    wait_command only_stderr_contains 0 'search: 12 trials, 12 ok'
     expect_all_ok
 }
 

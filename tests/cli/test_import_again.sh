@@ -315,13 +315,11 @@ pipes__one_after_the_other__tables_of_their_own()
     rows >1.csv
     for part in '1p; 2,4p' '1p; 5,7p' '1p; 2,4p'; do
         sed -n "$part" 1.csv >part.csv
-        run_command sh -c "cat part.csv | '$meshsweep' import -c import.toml -d a.db /dev/stdin"
-        expect_only_status 0
+        expect_command only_status 0 sh -c "cat part.csv | '$meshsweep' import -c import.toml -d a.db /dev/stdin"
     done
     expect_sql '2|6|1' "SELECT count(DISTINCT table_id), count(*), (SELECT count(*) FROM sweep) FROM attempt" a.db
     sed -n '1p; 2,4p' 1.csv >part.csv
-    run_command sh -c "'$meshsweep' import -c import.toml -d b.db /dev/stdin <part.csv"
-    expect_only_status 0
+    expect_command only_status 0 sh -c "'$meshsweep' import -c import.toml -d b.db /dev/stdin <part.csv"
 }
 
 # Makes a database as that version of the schema has its rows.

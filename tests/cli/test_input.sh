@@ -223,8 +223,7 @@ pipe__left_by_a_job__no_number_and_no_wait()
 mkfifo "$MESHSWEEP_JOB_DIR/pipe.json"
 echo '{"score": 5}' >"$MESHSWEEP_JOB_DIR/out.json"
 END
-    run_command timeout 20 "$meshsweep" run --progress none --keep-going
-    expect_silent 3
+    expect_command silent 3 timeout 20 "$meshsweep" run --progress none --keep-going
     expect_sql "no-metric|4" "SELECT failure, count(*) FROM job GROUP BY 1"
 }
 

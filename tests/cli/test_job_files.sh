@@ -58,15 +58,13 @@ mkfifo output.log
 : >../../ready
 while [ ! -e ../../go ]; do sleep 0.05; done
 END
-    start_meshsweep run --progress none
-    wait_until "[ -e results.db.d/ready ]" 20
+    start_until "[ -e results.db.d/ready ]" 20 run --progress none
     local tail_status=0
     timeout 20 "$meshsweep" tail 1 >tail.out 2>tail.err || tail_status=$?
     expect "[ $tail_status = 1 ]"
     expect_file_contains tail.err 'the job has put something else in place of its log, which is kept when it ends'
     : >results.db.d/go
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_values "1|ok|7.0"
     expect_said only_stdout 0 "v: 7" tail 1
 }
@@ -77,8 +75,7 @@ pipe__in_place_of_metrics_and_files__said()
 mkfifo "$MESHSWEEP_METRICS" "$MESHSWEEP_JOB_DIR/out.json"
 END
     printf '[job.metrics.w]\njson = "w"\nfile = "out.json"\n' >>sweep.toml
-    run_command timeout 30 "$meshsweep" run --progress none
-    expect_only_status 3
+    expect_command only_status 3 timeout 30 "$meshsweep" run --progress none
     expect_sql "no-metric|1" "SELECT failure,
         message LIKE '%; pipes, directories and devices where a file is to be read: %' FROM attempt"
 }

@@ -369,8 +369,7 @@ every_document__valid_and_of_one_type_each()
 contract__and_what_is_made_from_it__are_the_same()
 {
     python3 -c 'import tomllib' 2>/dev/null || skip "Python 3.11 is not installed"
-    run_command python3 "$source_dir/scripts/schemas.py" --check
-    expect_silent 0
+    expect_command silent 0 python3 "$source_dir/scripts/schemas.py" --check
 }
 
 # schemas/sweep.json is made from the program's table of keys and the reference's tables: scripts/sweep_schema.py
@@ -378,8 +377,7 @@ contract__and_what_is_made_from_it__are_the_same()
 keys_of_the_program__reference_and_schema__are_the_same()
 {
     python3 -c 'import tomllib' 2>/dev/null || skip "Python 3.11 is not installed"
-    run_command python3 "$source_dir/scripts/sweep_schema.py" --check "$meshsweep"
-    expect_silent 0
+    expect_command silent 0 python3 "$source_dir/scripts/sweep_schema.py" --check "$meshsweep"
     run_command python3 "$tests_source_dir/cli/documents_check.py" "$meshsweep"
     expect_only_stdout 0 "as the program has them"
     cmp <("$meshsweep" help --schema sweep) "$schemas/sweep.json" || fail "help --schema sweep"
@@ -411,8 +409,7 @@ examples__of_the_page__are_what_is_printed()
     progress_lines error -c nothing.toml
     "$meshsweep" run --progress json -d table-run.db -c table.toml 2>>run.error.jsonl || true
     cat run.notice.jsonl run.error.jsonl >run.example.jsonl
-    run_command python3 "$tests_source_dir/cli/json_examples.py" "$source_dir/docs/json.md" .
-    expect_silent 0
+    expect_command silent 0 python3 "$tests_source_dir/cli/json_examples.py" "$source_dir/docs/json.md" .
 }
 
 # Every command with --json has a schema, and no other but those that print JSON without being asked.

@@ -72,8 +72,7 @@ pathological_pattern__on_long_lines__interrupt_is_heard()
         >sweep.toml
     start_meshsweep run -j 2 --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'exit'\" 2>/dev/null)\" = 1 ]" 30
-    end_command TERM
-    expect_only_stderr 143
+    end_command TERM only_stderr 143
 }
 
 startup_limit__first_metric_in_a_stream_of_output__is_seen()

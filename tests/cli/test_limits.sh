@@ -166,8 +166,7 @@ waiting_sweep()
 
 start_two_jobs()
 {
-    start_meshsweep run --progress plain -j 2
-    wait_until "[ \$(wc -l <pids) = 2 ]" 20
+    start_until "[ \$(wc -l <pids) = 2 ]" 20 run --progress plain -j 2
 }
 
 interrupt__once__lets_running_jobs_end()
@@ -178,8 +177,7 @@ interrupt__once__lets_running_jobs_end()
     wait_until "grep -q 'waiting for the running ones' .stderr" 20
     expect "kill -0 \$(head -n 1 pids)"
     touch go
-    wait_command
-    expect_only_stderr_contains 130 \
+    wait_command only_stderr_contains 130 \
         'meshsweep: starting no more jobs; waiting for the running ones (interrupt again to stop them)'
     expect_sql "ok|2
 pending|2" "SELECT state, count(*) FROM job GROUP BY 1"
@@ -194,8 +192,7 @@ interrupt__twice__stops_them_and_they_run_again()
     start_two_jobs
     signal_command INT
     wait_until "grep -q 'waiting for the running ones' .stderr" 20
-    end_command INT
-    expect_only_stderr_contains 130 \
+    end_command INT only_stderr_contains 130 \
         'meshsweep: stopping the running jobs; they will run again next time (interrupt again to kill them)'
     expect "all_are_gone"
     expect_sql "pending|4" "SELECT state, count(*) FROM job GROUP BY 1"
@@ -209,14 +206,12 @@ interrupt__three_times__waits_for_no_grace()
 {
     stubborn_sweep ''
     sed -i 's/^grace.*/grace = "10m"/' sweep.toml
-    start_meshsweep run --progress plain -j 2
-    wait_until "[ \$(wc -l <pids) = 8 ]" 20
+    start_until "[ \$(wc -l <pids) = 8 ]" 20 run --progress plain -j 2
     signal_command INT
     wait_until "grep -q 'waiting for the running ones' .stderr" 20
     signal_command INT
     wait_until "grep -q 'stopping the running jobs' .stderr" 20
-    end_command INT
-    expect_only_stderr_contains 130 'meshsweep: killing the running jobs; they will run again next time'
+    end_command INT only_stderr_contains 130 'meshsweep: killing the running jobs; they will run again next time'
     expect "all_are_gone"
     expect_sql "pending|2" "SELECT state, count(*) FROM job GROUP BY 1"
 }
@@ -246,10 +241,8 @@ signal__with_nothing_running__status_all_the_same()
     waiting_sweep
     touch go
     sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 2000)]/" sweep.toml
-    start_meshsweep run --progress plain
-    wait_until "[ -s pids ]" 20
-    end_command TERM
-    expect_only_stderr 143
+    start_until "[ -s pids ]" 20 run --progress plain
+    end_command TERM only_stderr 143
     expect_sql "0|1" "SELECT sum(state = 'running'), sum(state = 'pending') > 0 FROM job"
 }
 
@@ -260,8 +253,7 @@ started_job() # [SED]
     sed -i 's/^x = .*/x = [1]/; s/^y = .*/y = [10]/; /^\[job\]/a timeout = "3s"\nidle_timeout = "2s"' sweep.toml
     [ $# -eq 0 ] || sed -i "$1" sweep.toml
     printf '%s\n' 'echo $$ >pid' 'until [ -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
-    start_meshsweep run --progress none
-    wait_until "[ -s pid ]" 20
+    start_until "[ -s pid ]" 20 run --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
 }
 
@@ -288,8 +280,7 @@ runner_and_job__stopped_for_longer_than_the_limit__go_on()
     wait_until "[ \$(waits) -gt $((waited + 2)) ]" 20
     kill -CONT "$job"
     touch go
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "ok|1|" "SELECT state, duration_ms >= 4000, unwatched_ms FROM attempt"
 }
 
@@ -301,8 +292,7 @@ runner__stopped_while_its_job_runs__duration_is_the_jobs_own()
     sleep 3
     signal_command CONT
     touch go
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "1|ok|1|
 2|ok|0|" "SELECT job_id, state, duration_ms >= 3000, unwatched_ms FROM attempt ORDER BY job_id"
     expect_said only_stdout_contains 0 ", job 2 of sweep small" best
@@ -315,8 +305,7 @@ runner__stopped_while_its_job_ends__attempt_marked()
     signal_command STOP
     touch go
     sleep 4
-    end_command CONT
-    expect_silent 0
+    end_command CONT silent 0
     expect_sql "ok|1|1
 ok||" "SELECT state, unwatched_ms >= 3000, duration_ms >= unwatched_ms FROM attempt ORDER BY job_id"
     expect_sql "1
@@ -333,8 +322,7 @@ runner__stopped_while_its_job_ends__no_duration_wins()
     signal_command STOP
     touch go
     sleep 3
-    end_command CONT
-    expect_silent 0
+    end_command CONT silent 0
     expect_sql "1|failed|lost|runner
 1|ok||
 2|ok||" "SELECT job_id, state, failure, blame FROM attempt ORDER BY job_id, number"
@@ -349,8 +337,7 @@ runner__stopped_while_its_job_ends__nothing_is_computed_from_its_duration()
     signal_command STOP
     touch go
     sleep 3
-    end_command CONT
-    expect_silent 0
+    end_command CONT silent 0
     expect_sql "ok||1" "SELECT state, s.value, s.note <> '' FROM attempt JOIN summary AS s ON s.attempt_id = id AND
         s.name = 'minutes'"
 }

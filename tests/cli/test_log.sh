@@ -9,8 +9,7 @@ start_cut_run()
     small_sweep sweep.toml
     sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 20)]/" sweep.toml
     printf '%s\n' 'until [ "$1" -lt 15 ] || [ -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
-    start_meshsweep run --progress none -j 2
-    wait_until has_28_ok 30
+    start_until has_28_ok 30 run --progress none -j 2
     wait_until stopped_idle 30
 }
 
@@ -37,8 +36,7 @@ stopped_idle()
 expect_ended_for_cut() # SENTENCE [END]
 {
     touch go
-    end_command CONT
-    expect_only_stderr 1 "meshsweep: database results.db: another program has truncated $1; start again${2-}"
+    end_command CONT only_stderr 1 "meshsweep: database results.db: another program has truncated $1; start again${2-}"
     run_ended 0
     expect_sql "ok" "PRAGMA integrity_check"
     expect_sql "40|40" "SELECT count(*), sum(state = 'ok') FROM job"
@@ -75,8 +73,7 @@ log__emptied_by_a_checkpoint_during_a_run__goes_on()
     expect_sql "0|0|0" "PRAGMA wal_checkpoint(TRUNCATE)"
     expect "[ ! -s results.db-wal ]"
     touch go
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "40" "SELECT count(*) FROM job WHERE state = 'ok'"
 }
 

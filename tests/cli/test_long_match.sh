@@ -48,8 +48,7 @@ expect_interrupted() # CONDITION ARGS...: once the shell command succeeds
     shift
     for ((try = 0; try < 5; try++)); do
         rm -rf results.db*
-        start_meshsweep "$@"
-        wait_until "$condition" 30
+        start_until "$condition" 30 "$@"
         before=${EPOCHREALTIME/./}
         end_command INT
         after=${EPOCHREALTIME/./}

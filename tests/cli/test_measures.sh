@@ -208,8 +208,7 @@ condition__met_by_none_of_20000__told_at_once()
 {
     many_jobs 20000 0 "INSERT INTO subject_to VALUES (0, 'peak_memory < 1', 'memory')" \
         "INSERT INTO breach SELECT id, 0, 5, 1, 4, NULL FROM attempt WHERE state = 'ok'"
-    run_command timeout 40 "$meshsweep" best
-    expect_only_stderr 3
+    expect_command only_stderr 3 timeout 40 "$meshsweep" best
     expect_stderr_contains 'no job meets all conditions of [sweep] subject_to; the nearest is job 100: peak_memory '\
 '< 1 is missed'
 }

@@ -239,8 +239,7 @@ tables__imported_undone_and_merged_at_random__recounted()
     for seed in 4 ${MESHSWEEP_FULL:+5 6}; do
         mkdir "$seed"
         cd "$seed" || return
-        run_command python3 "$source_dir/tests/cli/merge_steps.py" "$meshsweep" "$seed" 60
-        expect_silent 0
+        expect_command silent 0 python3 "$source_dir/tests/cli/merge_steps.py" "$meshsweep" "$seed" 60
         cd ..
     done
 }
@@ -441,10 +440,8 @@ pull__interrupted__nothing_left()
     parts
     stand_in_ssh
     sed -i 's|^cd far.*|sleep 1000 \& echo $! >sleeping; wait|' ssh
-    start_meshsweep pull node1:b.db -d a.db
-    wait_until '[ -s sleeping ]' 20
-    end_command INT
-    expect_only_status 130
+    start_until '[ -s sleeping ]' 20 pull node1:b.db -d a.db
+    end_command INT only_status 130
     expect_sql 3 "SELECT count(*) FROM attempt" a.db
     nothing_left
     wait_until '! kill -0 "$(cat sleeping)" 2>/dev/null' 10

@@ -16,8 +16,7 @@ waiting_run()
 let_go()
 {
     touch go
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "4|ok" "SELECT count(*), state FROM job GROUP BY state"
 }
 
@@ -54,8 +53,7 @@ bind_mount__runner_at_work__refused()
 hard_link__dead_runner_left_its_log__other_name_named()
 {
     waiting_run
-    end_command KILL
-    expect_only_stderr 137
+    end_command KILL only_stderr 137
     touch go
     expect "[ -s results.db-wal ]"
     ln results.db hard.db
@@ -96,8 +94,7 @@ deleted_database__next_run__points_to_what_was_saved()
     waiting_run
     rm results.db
     touch go
-    wait_command
-    expect_only_stderr_contains 1 "its contents are saved in results.db.saved"
+    wait_command only_stderr_contains 1 "its contents are saved in results.db.saved"
     expect_run only_stderr 0 run --progress none
     expect_stderr "meshsweep: new database results.db: results.db.saved has the contents of the earlier database of \
 this name, which was \

@@ -114,11 +114,9 @@ give_up = "1200ms"'
     expect_sql "0|0" "SELECT (SELECT count(*) FROM place), count(*) FROM job WHERE state = 'failed'"
     sed -i 's/^give_up.*//' sweep.toml
     rm .stderr # has the word as well
-    start_meshsweep run --progress plain
-    wait_until "grep -q 'paused: the host cannot run jobs: ' .stderr" 20
+    start_until "grep -q 'paused: the host cannot run jobs: ' .stderr" 20 run --progress plain
     rm broken
-    wait_command
-    expect_only_stderr_contains 0 'continuing: the host can run jobs again after '
+    wait_command only_stderr_contains 0 'continuing: the host can run jobs again after '
     expect_sql "ok|3" "SELECT state, count(*) FROM job GROUP BY 1"
 }
 
@@ -127,11 +125,9 @@ set_aside__mended__tried_again_after_a_while()
     broken_device_sweep 40 'devices = [0, 1]
 [retry]
 place = "500ms"'
-    start_meshsweep run --progress plain
-    wait_until "grep -q 'is set aside' .stderr" 20
+    start_until "grep -q 'is set aside' .stderr" 20 run --progress plain
     rm broken
-    wait_command
-    expect_among_stderr 0 'trying again what was set aside: device 1'
+    wait_command among_stderr 0 'trying again what was set aside: device 1'
     expect_stderr_matches ' works again$'
     expect_sql "0|40" "SELECT (SELECT count(*) FROM place), count(*) FROM job WHERE state = 'ok'"
     expect_sql 1 "SELECT count(*) > 1 FROM attempt WHERE devices = '1' AND state = 'ok'"
@@ -152,13 +148,11 @@ place = "300ms"'
 set_aside__released__tried_at_once()
 {
     broken_device_sweep 60 'devices = [0, 1]'
-    start_meshsweep run --progress plain
-    wait_until "grep -q 'is set aside' .stderr" 20
+    start_until "grep -q 'is set aside' .stderr" 20 run --progress plain
     rm broken
     "$meshsweep" run --release >out 2>err || fail "run --release: $(cat err)"
     expect_file_contains err 'and what is set aside, at once'
-    wait_command
-    expect_only_status 0
+    wait_command only_status 0
     expect_stderr_matches ' works again$'
     expect_sql 0 "SELECT count(*) FROM place"
 }

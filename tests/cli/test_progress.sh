@@ -67,10 +67,8 @@ plain__interrupted__what_was_cancelled_is_neither_ok_nor_failed()
     progress_sweep
     echo '[ "$1$2" = 110 ] || { echo >ready; exec sleep 60; }; echo "score: 1"' >job.sh
     expect_run only_stderr 0 run --progress plain -j 1 --limit 1
-    start_meshsweep run --progress plain -j 1
-    wait_until "[ -e ready ]" 20
-    end_command TERM
-    expect_only_stderr_matches 143 '^1/4 done \(25%\): 1 ok \(1 before\), 3 pending; '
+    start_until "[ -e ready ]" 20 run --progress plain -j 1
+    end_command TERM only_stderr_matches 143 '^1/4 done \(25%\): 1 ok \(1 before\), 3 pending; '
 }
 
 plain__another_database__hints_name_it()
@@ -112,12 +110,10 @@ terminal__a_live_line__and_the_ends_above_it()
 {
     type -P script >/dev/null || skip "script (util-linux) is not installed"
     progress_sweep
-    run_command env TERM=xterm script -qec "'$meshsweep' run -j 1" typescript
-    expect_only_stdout 3
+    expect_command only_stdout 3 env TERM=xterm script -qec "'$meshsweep' run -j 1" typescript
     expect "grep -q \$'\\r.*4/4 .*\\033\\[K' typescript" "grep -q 'score 10  x=1 y=10' typescript"
     rm -r results.db*
-    run_command env TERM=xterm COLUMNS=30 NO_COLOR=1 script -qec "'$meshsweep' run -j 1" typescript
-    expect_only_stdout 3
+    expect_command only_stdout 3 env TERM=xterm COLUMNS=30 NO_COLOR=1 script -qec "'$meshsweep' run -j 1" typescript
     expect "! grep -E '^(ok|exit) ' typescript | grep -q '.\{32\}'" "grep -q '^ok        job 2 ' typescript"
 }
 
@@ -160,10 +156,8 @@ on_end__whatever_ended_the_run__gets_the_result()
     expect_told '6|0|3|'
     rm -r results.db*
     echo 'touch ready; exec sleep 60' >job.sh
-    start_meshsweep run --progress none
-    wait_until "[ -e ready ]" 20
-    end_command TERM
-    expect_only_stderr 143
+    start_until "[ -e ready ]" 20 run --progress none
+    end_command TERM only_stderr 143
     expect_told '143|0|0|'
 }
 

@@ -176,8 +176,7 @@ open__read_only__beside_a_run()
 {
     toml job: command='["/bin/sh", "-c", "until [ -e go ]; do sleep 0.05; done; echo {n}"]' \
         model:: n=1,2 >sweep.toml
-    start_meshsweep run --progress none -j 1
-    wait_until one_runs 20
+    start_until one_runs 20 run --progress none -j 1
     cat >program.py <<'END'
 import meshsweep, sqlite3
 with meshsweep.open("results.db") as db:
@@ -189,8 +188,7 @@ with meshsweep.open("results.db") as db:
 END
     env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$source_dir/python" "$python" program.py >seen
     touch go
-    wait_command
-    expect_only_status 0
+    wait_command only_status 0
     expect '[ "$(cat seen)" = "['"'running', 'pending'"'] None
 attempt to write a readonly database" ]'
 }
@@ -225,8 +223,7 @@ END
 types__strict__hold()
 {
     type -P mypy >/dev/null || skip "there is no mypy"
-    run_command mypy --strict --cache-dir="$PWD/cache" "$source_dir/python/meshsweep.py"
-    expect_only_stdout 0
+    expect_command only_stdout 0 mypy --strict --cache-dir="$PWD/cache" "$source_dir/python/meshsweep.py"
 }
 
 run_cases "$@"

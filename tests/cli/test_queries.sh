@@ -5,8 +5,7 @@
 
 run_query() # NAME
 {
-    run_command sh -c 'exec sqlite3 -batch -bail results.db <"$1"' sh "$source_dir/sql/queries/$1.sql"
-    expect_only_stdout 0
+    expect_command only_stdout 0 sh -c 'exec sqlite3 -batch -bail results.db <"$1"' sh "$source_dir/sql/queries/$1.sql"
 }
 
 queries__every_one__has_a_case_here_and_says_what_it_is()
@@ -154,12 +153,10 @@ tiny|{"micro_batch":1,"tp":1}|100.0|99.0|50.0|oom'
 export_scripts__from_any_directory__files_as_named()
 {
     fixture_database
-    run_command "$source_dir/scripts/export_all.sh"
-    expect_silent 0
+    expect_command silent 0 "$source_dir/scripts/export_all.sh"
     expect "[ \$(wc -l <results_all.csv) = 10 ]"
     mkdir elsewhere
-    run_command sh -c "cd elsewhere && '$source_dir/scripts/export_succeeded.sh' ../results.db -o ok.csv"
-    expect_silent 0
+    expect_command silent 0 sh -c "cd elsewhere && '$source_dir/scripts/export_succeeded.sh' ../results.db -o ok.csv"
     expect "[ \$(wc -l <elsewhere/ok.csv) = 5 ]"
     run_command "$source_dir/scripts/export_succeded.sh" absent.db
     expect_only_stderr 1 'meshsweep: database absent.db: it does not exist yet; `meshsweep run` creates it'

@@ -44,8 +44,7 @@ lay_framework() # RECIPE
 # Runs sweep.toml. Adds to ../given what the jobs' files had in place of the base's: "RECIPE: KEY = VALUE...".
 run_framework() # RECIPE
 {
-    run_command env PATH="$PWD/bin:$PATH" "$meshsweep" run --progress none
-    expect_silent 0
+    expect_command silent 0 env PATH="$PWD/bin:$PATH" "$meshsweep" run --progress none
     cat results.db.d/*/*/output.log | sed -n 's/^given //p' | sort -uV |
         awk -F ' = ' -v name="$1" '
             $1 != key { if (key) print line; key = $1; line = name ": " key " =" }

@@ -28,8 +28,7 @@ timeout__calls_refused__asked_to_end_and_nothing_left()
     for profile in docker-19 no-pidfd-open no-pidfd-signal old-pidfd-signal strict; do
         rm -rf results.db* grandchild
         lasting_sweep
-        run_command "$refuse" "$profile" "$meshsweep" run --progress none
-        expect_only_status 3
+        expect_command only_status 3 "$refuse" "$profile" "$meshsweep" run --progress none
         expect_stderr_lacks subreaper
         expect_sql "timeout|asked to end" "SELECT failure, trim(log_tail, char(10)) FROM attempt"
         wait_until "is_gone $(cat grandchild)" 10

@@ -32,8 +32,7 @@ results_of_everything()
 
 is_as_it_should_be() # COMMAND...
 {
-    run_command "$@"
-    expect_only_status 0
+    expect_command only_status 0 "$@"
     expect_stdout 'as it should be'
 }
 

@@ -145,8 +145,7 @@ serve__while_jobs_run__told_line_by_line()
     local before
     before=$(sed -En 's/.*"version":([0-9]+).*/\1/p' events | tail -n 1)
     touch go
-    wait_command
-    expect_only_stderr 0
+    wait_command only_stderr 0
     four_are_ok() { get "$url"; grep -q '<div class="card ok"><b>4</b><span>ok</span></div>' got; }
     wait_until four_are_ok 20
     wait_until '[ "$(wc -l <events)" -gt 1 ]' 10
@@ -209,8 +208,7 @@ for number in range(3):
     subprocess.run(["sqlite3", "-cmd", ".timeout 30000", "results.db",
                     f"UPDATE sweep SET name = 'name {number}'; UPDATE summary SET value = value + 1"], check=True)
 END
-    run_command timeout 150 python3 follow.py "$url"
-    expect_silent 0
+    expect_command silent 0 timeout 150 python3 follow.py "$url"
     stop_serving INT
 }
 
@@ -275,8 +273,7 @@ assert stream.readline()
 END
     fixture_database
     serve_page
-    run_command timeout 100 python3 idle.py "$url"
-    expect_silent 0
+    expect_command silent 0 timeout 100 python3 idle.py "$url"
     stop_serving INT
 }
 
@@ -324,8 +321,7 @@ END
         serve --serve
         unset LD_PRELOAD
         wait_until page_stands 10
-        run_command timeout 150 python3 follow.py "$url" "$pages"
-        expect_silent 0
+        expect_command silent 0 timeout 150 python3 follow.py "$url" "$pages"
         stop_serving INT
         mv counted "counted.$pages"
     done
@@ -404,8 +400,7 @@ search_until("It ended: a reason. 8 pending jobs will not run: <code>meshsweep r
 seen = read("rows?since=0")["rows"]
 assert read(f"rows?since={seen}")["changed"] == []
 END
-    run_command timeout 150 python3 follow.py "$url"
-    expect_silent 0
+    expect_command silent 0 timeout 150 python3 follow.py "$url"
     stop_serving INT
     expect '[ ! -s served.err ]'
 }
@@ -538,8 +533,7 @@ serve__no_web_library__said_by_it_alone()
     expect_no_stdout
     expect_stderr_matches '^meshsweep: --serve: the web server cannot start: .*libmicrohttpd\.so\.12: file too short; '\
 'on Debian: apt-get install libmicrohttpd12$'
-    run_command env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" report -o page.html
-    expect_only_stderr 0
+    expect_command only_stderr 0 env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" report -o page.html
     run_command env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" --version
     expect_only_stdout_contains 0 'libmicrohttpd not found'
 }

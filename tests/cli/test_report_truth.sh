@@ -22,8 +22,7 @@ sentences_are_true() # DATABASE
 {
     command -v python3 >/dev/null || skip "there is no python3"
     expect_run only_stderr 0 report -d "$1" -o report.html
-    run_command python3 "$tests_source_dir/cli/report_sentences.py" report.html "$1"
-    expect_only_stdout 0
+    expect_command only_stdout 0 python3 "$tests_source_dir/cli/report_sentences.py" report.html "$1"
 }
 
 sentences__fixture__true()

@@ -196,12 +196,10 @@ terminal__narrow__the_objective_and_keys()
         job.metrics.score: regex='score ([0-9]+)' job.metrics.other_metric_with_a_long_name: regex='name ([0-9]+)' \
         model:: a_key_with_a_name_that_is_long=1,2 parallel_spec:: last=3,4 >sweep.toml
     run_silently 0
-    run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results" typescript
-    expect_only_stdout 0
+    expect_command only_stdout 0 env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results" typescript
     expect "grep -q '^job  last  state .* score' typescript" "grep -q 'more columns: --wide, or --columns ' typescript"
     expect "! grep -v -e meshsweep -e '^Script' typescript | grep -q '.\{42\}'" "! grep -q a_key_with typescript"
-    run_command env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results --wide" typescript
-    expect_only_stdout 0
+    expect_command only_stdout 0 env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results --wide" typescript
     expect "grep -q a_key_with_a_name_that_is_long typescript" "! grep -q 'columns more' typescript"
     expect_said only_stdout_contains 0 a_key_with_a_name_that_is_long results
     run_command env COLUMNS=40 "$meshsweep" results

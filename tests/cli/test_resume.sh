@@ -235,12 +235,10 @@ job_row__deleted_while_it_runs__the_others_go_on()
 {
     waiting_sweep
     printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.05; done' 'echo "score: 1"' >job.sh
-    start_meshsweep run --progress none
-    wait_until "[ \$(lines_of ran.log) = 1 ]" 20
+    start_until "[ \$(lines_of ran.log) = 1 ]" 20 run --progress none
     sql "DELETE FROM job WHERE id IN (1, 3)"
     touch go
-    wait_command
-    expect_only_stderr_matches 0 \
+    wait_command only_stderr_matches 0 \
         '^meshsweep: attempts not recorded, because their rows were deleted while they ran: [12]; '
     run_silently 0
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"
@@ -250,12 +248,10 @@ job_rows__all_deleted_while_one_runs__not_nothing_matched()
 {
     waiting_sweep
     printf '%s\n' 'echo "$*" >>ran.log' 'until [ -e go ]; do sleep 0.05; done' >job.sh
-    start_meshsweep run --progress none --limit 1
-    wait_until "[ \$(lines_of ran.log) = 1 ]" 20
+    start_until "[ \$(lines_of ran.log) = 1 ]" 20 run --progress none --limit 1
     sql "DELETE FROM job"
     touch go
-    wait_command
-    expect_only_stderr 0 'meshsweep: attempts not recorded, because their rows were deleted while they ran: 1; '\
+    wait_command only_stderr 0 'meshsweep: attempts not recorded, because their rows were deleted while they ran: 1; '\
 'the next run creates their jobs again'
 }
 

@@ -55,8 +55,7 @@ backoff_max = "2h"'
     expect_only_stderr_matches 137 '^meshsweep: nothing else to run now; a failed job is retried in (1h|59m.*)$'
     touch well
     # Another runner waits as long, and ends at once when it is asked to.
-    start_meshsweep run --progress none
-    wait_until "grep -q 'nothing else to run now' .stderr" 20
+    start_until "grep -q 'nothing else to run now' .stderr" 20 run --progress none
     end_command INT
     expect_only_stderr_matches 130 '^meshsweep: nothing else to run now; a failed job is retried in (1h|59m.*)$'
     expect_sql "$due|1" "SELECT due, (SELECT count(*) FROM attempt WHERE job_id = 1) FROM job WHERE id = 1"
@@ -73,8 +72,7 @@ backoff__waiting__status_tells_when_it_is_due()
 backoff = "1h"
 backoff_max = "2h"'
     start_waiting
-    end_command TERM
-    expect_only_stderr 143
+    end_command TERM only_stderr 143
     expect_said only_stdout_contains 0 'failed, to be retried' status
     expect_stdout_matches '^  job 1, attempt 2, in (1h|59m.*)$'
     expect_run only_stdout 0 status --json
@@ -92,8 +90,7 @@ backoff__due_beyond_what_the_policy_allows__at_once()
 backoff = "20s"
 backoff_max = "20s"'
     start_waiting
-    end_command TERM
-    expect_only_stderr 143
+    end_command TERM only_stderr 143
     touch well
     sqlite3 -batch results.db "UPDATE job SET due = due + 1000 * 86400 * 365 WHERE id = 1"
     run_silently 0
@@ -189,11 +186,9 @@ retry_failed__limit_and_killed__only_what_was_to_be_run_runs()
 {
     failed_sweep
     echo 'echo "$1" >>ran; exec sleep 100' >job.sh
-    start_meshsweep run --progress none -j 1 --retry-failed --limit 2
-    wait_until "[ -s ran ]" 20
+    start_until "[ -s ran ]" 20 run --progress none -j 1 --retry-failed --limit 2
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\")\" = 1 ]" 20
-    end_command KILL
-    expect_only_stderr 137
+    end_command KILL only_stderr 137
     expect_sql 3 "SELECT count(*) FROM job WHERE state = 'failed' AND failure = 'exit'"
     : >ran
     echo 'echo "$1" >>ran; echo "score: $1"' >job.sh

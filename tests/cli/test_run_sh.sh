@@ -53,8 +53,7 @@ arguments__passed_on_and_quickstart_only_where_a_file_is_needed()
     while IFS='>' read -r given expected; do
         plan 'exit 0'
         # shellcheck disable=SC2086 # words
-        run_command tree/run.sh $given
-        expect_silent 0
+        expect_command silent 0 tree/run.sh $given
         expect "[ \"\$(tail -n 1 calls)\" = '$expected' ]"
     done <<END
 -c a.toml -d b.db>-c a.toml -d b.db
@@ -66,8 +65,7 @@ status --json>status --json
 run --help>run --help
 END
     touch sweep.toml
-    run_command tree/run.sh -j 2
-    expect_silent 0
+    expect_command silent 0 tree/run.sh -j 2
     expect '[ "$(tail -n 1 calls)" = "-j 2" ]'
 }
 
@@ -88,8 +86,7 @@ ended__never_started_again()
     stand_in_tree
     for code in 0 2 3 4; do
         plan "exit $code"
-        run_command tree/run.sh
-        expect_silent "$code"
+        expect_command silent "$code" tree/run.sh
     done
     expect '[ "$(calls)" = 4 ]'
 }
@@ -103,12 +100,10 @@ quickstart_out_of_memory__as_intended()
     run_command tree/run.sh
     expect_only_stderr_contains 0 'ran out of device memory on purpose'
     plan 'exit 3'
-    run_command tree/run.sh -c other.toml
-    expect_silent 3
+    expect_command silent 3 tree/run.sh -c other.toml
     sqlite3 results.db "INSERT INTO progress VALUES ('failed', 'exit')"
     plan 'exit 3'
-    run_command tree/run.sh
-    expect_silent 3
+    expect_command silent 3 tree/run.sh
 }
 
 quickstart__tool_not_installed__says_how_to_run_it()
@@ -125,8 +120,7 @@ quickstart__tool_not_installed__says_how_to_run_it()
     plan 'echo "unknown option --wrong" >&2; exit 2' 'exit 0' 'exit 0'
     run_command env PATH="$path" tree/run.sh --wrong
     expect_only_stderr 2 'unknown option --wrong'
-    run_command env PATH="$path" tree/run.sh -c own.toml
-    expect_silent 0
+    expect_command silent 0 env PATH="$path" tree/run.sh -c own.toml
 }
 
 crashed_twice__started_again_and_ends_well()
@@ -162,8 +156,7 @@ command_that_runs_no_jobs__not_started_again()
 {
     stand_in_tree
     plan 'exit 1' 'exit 0'
-    run_command tree/run.sh status
-    expect_silent 1
+    expect_command silent 1 tree/run.sh status
     expect '[ "$(calls)" = 1 ]'
 }
 

@@ -6,11 +6,9 @@
 kill_runner_at_work() # JOBS
 {
     : >pids
-    start_meshsweep run --progress none -j 2
-    wait_until "[ \$(lines_of pids) = $((3 * $1)) ]" 20
+    start_until "[ \$(lines_of pids) = $((3 * $1)) ]" 20 run --progress none -j 2
     wait_until "[ \$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\") = $1 ]" 20
-    end_command KILL
-    expect_only_stderr 137
+    end_command KILL only_stderr 137
 }
 
 runner_killed__next_start__ends_what_is_left_and_runs_it_again()
@@ -61,16 +59,14 @@ echo "score: $(($1 * $2))"
 END
     local i
     for i in 1 2 3; do
-        run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
-        expect_only_stderr 137
+        expect_command only_stderr 137 bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
     done
     expect_sql 2 "SELECT losses FROM job WHERE id = 1"
     : >ran.log
     run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
     expect_only_stderr_contains 137 "1 job was running each time the runner died, so it runs after all others"
     expect "[ \"\$(paste -s -d , ran.log)\" = '1 20,2 10,2 20,1 10' ]"
-    run_command bash -c '"$@"; exit $?' run "$meshsweep" run --progress none --release
-    expect_only_status 137
+    expect_command only_status 137 bash -c '"$@"; exit $?' run "$meshsweep" run --progress none --release
     expect_sql 0 "SELECT losses FROM job WHERE id = 1"
     touch tame
     run_silently 0

@@ -45,10 +45,8 @@ killed_runner__grandchild_in_its_own_session__ended_without_a_next_start()
 setsid sh -c 'echo $$ >grandchild; exec sleep 300' &
 sleep 300
 END
-    start_meshsweep run --progress none
-    wait_until "[ -s grandchild ]" 20
-    end_command KILL
-    expect_only_stderr 137
+    start_until "[ -s grandchild ]" 20 run --progress none
+    end_command KILL only_stderr 137
     wait_until "! kill -0 $(cat grandchild) 2>/dev/null || grep -q '^State:.Z' /proc/$(cat grandchild)/status" 10
 }
 
@@ -104,13 +102,11 @@ killed_runner__grandchild_without_environment__ended()
 env -i setsid sh -c 'sh -c "echo \$\$ >grandchild; exec /bin/sleep 300" & exit' &
 exec sleep 300
 END
-    start_meshsweep run --progress none
-    wait_until "[ -s grandchild ]" 20
+    start_until "[ -s grandchild ]" 20 run --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
     pid=$(cat grandchild)
     expect "! grep -qz MESHSWEEP /proc/$pid/environ"
-    end_command KILL
-    expect_only_stderr 137
+    end_command KILL only_stderr 137
     wait_until "! kill -0 $pid 2>/dev/null || grep -q '^State:.Z' /proc/$pid/status" 10
     wait_until "! ls '$group' | grep -q 'meshsweep:$(sql "SELECT value FROM meta WHERE name = 'identity'"):'" 10
 }
@@ -151,8 +147,7 @@ guardian_pid()
 
 kill_runner()
 {
-    end_command KILL
-    expect_only_stderr 137
+    end_command KILL only_stderr 137
 }
 
 expect_grandchild_ended()
@@ -174,8 +169,7 @@ killed_runner__its_guardian_too__ended_by_the_next_start()
     kill_runner
     expect "kill -0 $grandchild"
     echo 'echo "score: 1"' >job.sh
-    run_command "${as_ordinary_user[@]}" "$meshsweep" run --progress none
-    expect_only_stderr 0
+    expect_command only_stderr 0 "${as_ordinary_user[@]}" "$meshsweep" run --progress none
     expect_grandchild_ended
 }
 
@@ -185,8 +179,7 @@ killed_runner__next_start_at_once__takes_the_lock()
     echo 'sleep 300' >job.sh
     start_meshsweep run --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
-    end_command KILL
-    expect_only_stderr 137
+    end_command KILL only_stderr 137
     echo 'echo "score: $(($1 * $2))"' >job.sh
     run_ended 0
     expect_sql 'ok|4' "SELECT state, count(*) FROM job GROUP BY state"
@@ -239,15 +232,11 @@ killed_runner__copy_of_the_database_at_work__its_jobs_go_on()
     "$meshsweep" run --progress none -d copy.db >copy.out 2>&1 </dev/null &
     copy=$!
     wait_until "is_running copy.db 2" 20
-    start_meshsweep run --progress none
-    wait_until "is_running results.db 2" 20
-    end_command KILL
-    expect_only_stderr 137
-    start_meshsweep run --progress none
-    wait_until "is_running results.db 3" 20
+    start_until "is_running results.db 2" 20 run --progress none
+    end_command KILL only_stderr 137
+    start_until "is_running results.db 3" 20 run --progress none
     touch go
-    wait_command
-    expect_only_stderr 0
+    wait_command only_stderr 0
     wait "$copy" || fail "the run on the copy ended with status $?: $(cat copy.out)"
     expect_sql "ok|4" "SELECT state, count(*) FROM attempt GROUP BY 1" copy.db
     expect_sql "ok|4" "SELECT state, count(*) FROM job GROUP BY 1"

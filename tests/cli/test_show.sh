@@ -135,11 +135,9 @@ tail__job_that_runs__followed_to_its_end()
     "$meshsweep" run -j 1 --limit 1 --progress none >run.out 2>run.err </dev/null &
     runner=$!
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>&1)\" = 1 ]" 20
-    start_meshsweep tail "$(sql "SELECT job_id FROM attempt WHERE state = 'running'")"
-    wait_until "grep -q first .stdout" 20
+    start_until "grep -q first .stdout" 20 tail "$(sql "SELECT job_id FROM attempt WHERE state = 'running'")"
     touch go
-    wait_command
-    expect_only_stdout 0 'first
+    wait_command only_stdout 0 'first
 second
 score: 1'
     wait "$runner"
@@ -162,8 +160,7 @@ END
         $(sql "SELECT job_id FROM attempt WHERE state = 'running'")" /dev/null
     wait_until "grep -q first .stdout" 20
     touch go
-    wait_command
-    expect_only_stdout 0 "$(printf 'first\r\n€\r\nscore: 1\r\n\357\277\275')"
+    wait_command only_stdout 0 "$(printf 'first\r\n€\r\nscore: 1\r\n\357\277\275')"
     wait "$runner"
 }
 

@@ -138,11 +138,9 @@ limits__that_know_the_attempt__grow_by_what_failed()
     echo 'TIMEOUT|TimeLimit|n1' >slurm/state.3
     local i
     touch slurm/hold
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ -f slurm/job.4 ]' 30
+    start_until '[ -f slurm/job.4 ]' 30 run --executor slurm --progress none
     SLURM_ARRAY_JOB_ID=4 SLURM_ARRAY_TASK_ID=0 sh slurm/job.4
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "lost|600000|2560
 oom-host|600000|2560
 timeout|600000|4096
@@ -163,11 +161,9 @@ preempted__more_often_than_a_job_may_be_lost__again_and_again()
         echo 'PREEMPTED|None|n1' >"slurm/state.$i"
     done
     slurm_sweep 1 < <(toml retry: lost=1 backoff=1ms)
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ -f slurm/job.5 ]' 30
+    start_until '[ -f slurm/job.5 ]' 30 run --executor slurm --progress none
     SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=0 sh slurm/job.5
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "failed|lost|preemption|4
 ok|||1" "SELECT state, failure, blame, count(*) FROM attempt GROUP BY 1 ORDER BY 1"
 }
@@ -181,12 +177,10 @@ states__that_pass__waited_for()
         stand_ins hold
         echo "$state" >slurm/state
         slurm_sweep 1 </dev/null
-        start_meshsweep run --executor slurm --progress none
-        wait_until '[ "$(wc -l <slurm/polls 2>/dev/null || echo 0)" -ge 5 ]' 10
+        start_until '[ "$(wc -l <slurm/polls 2>/dev/null || echo 0)" -ge 5 ]' 10 run --executor slurm --progress none
         expect_sql "running" "SELECT state FROM attempt"
         SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=0 sh slurm/job.1 || true
-        wait_command
-        expect_silent 0
+        wait_command silent 0
         expect_sql "ok" "SELECT state FROM attempt"
     done
 }
@@ -197,15 +191,13 @@ job__unknown_for_a_moment__not_lost()
     slurm_sweep 1 'while [ ! -f go ]; do sleep 0.05; done; echo "score: 1"' </dev/null
     sed -i 's/absence = "300ms"/absence = "30s"/' sweep.toml
     touch slurm/absent
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ "$(wc -l <slurm/polls 2>/dev/null || echo 0)" -ge 5 ]' 10
+    start_until '[ "$(wc -l <slurm/polls 2>/dev/null || echo 0)" -ge 5 ]' 10 run --executor slurm --progress none
     rm slurm/absent
     touch slurm/silent
     wait_until '[ "$(wc -l <slurm/polls)" -ge 10 ]' 10
     rm slurm/silent
     touch go
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "ok|1" "SELECT state, number FROM attempt"
 }
 
@@ -254,8 +246,7 @@ NodeList=n3 NodeCnt=1 WorkDir=/ Tres=cpu=1 ArrayJobId=1 ArrayTaskId=0 DerivedExi
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE failure = '\''lost'\''" 2>/dev/null)" = 1 ]' 20
     expect_sql "lost|Slurm job 1_0: NODE_FAIL on n3" "$ends LIMIT 1"
-    end_command TERM
-    expect_only_stderr 143
+    end_command TERM only_stderr 143
 }
 
 node__that_failed__excluded_from_the_next_attempt()
@@ -263,12 +254,10 @@ node__that_failed__excluded_from_the_next_attempt()
     stand_ins hold
     echo 'NODE_FAIL|NodeDown|n1' >slurm/state.1
     slurm_sweep 1 </dev/null
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ -f slurm/job.2 ]' 20
+    start_until '[ -f slurm/job.2 ]' 20 run --executor slurm --progress none
     expect_file_contains slurm/job.2 '#SBATCH --exclude="n1"'
     SLURM_ARRAY_JOB_ID=2 SLURM_ARRAY_TASK_ID=0 sh slurm/job.2
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "failed|lost|n1
 ok||n0" "SELECT state, failure, host FROM attempt ORDER BY id"
 }
@@ -414,8 +403,7 @@ queue__that_does_not_begin_them__waiting_and_not_running()
     echo 'PENDING|Resources|' >slurm/state
     wait_until "[ \"\$(sql \"SELECT count(waits) FROM attempt WHERE state = 'running'\")\" = 2 ]" 20
     signal_command TERM
-    wait_command
-    expect_among_stderr 143 '0 ok, 2 waiting (Resources)'
+    wait_command among_stderr 143 '0 ok, 2 waiting (Resources)'
     expect "[ $(grep -c 'jobs wait at Slurm: PartitionTimeLimit; ask for less time' said) = 1 ]"
     expect_file_contains text '  2  as job 1: PartitionTimeLimit; ask for less time ([job] timeout)'
     expect_sql '0|2|2' "SELECT s->>'\$.states.running', s->>'\$.states.waiting', s->>'\$.waits[0].jobs'
@@ -447,8 +435,7 @@ runner__killed_while_jobs_run__collected_by_the_next()
     slurm_sweep 3 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 3 ]' 20
-    end_command KILL
-    expect_only_stderr 137
+    end_command KILL only_stderr 137
     run_meshsweep run --progress none
     expect_only_stderr 1 \
         'meshsweep: 3 attempts were submitted to slurm; collect them with `meshsweep run --executor slurm`, then '\
@@ -472,8 +459,7 @@ full_training__its_runner_killed__collected_by_the_next()
     touch detached
     start_meshsweep run --executor slurm --progress none --run-full-experiment
     wait_until '[ -n "$(sql "SELECT reference FROM attempt WHERE kind = '"'full'"'" 2>/dev/null)" ]' 20
-    end_command KILL
-    expect_only_stderr_contains 137 "launching the winner"
+    end_command KILL only_stderr_contains 137 "launching the winner"
     touch go
     run_at_slurm --run-full-experiment
     expect_only_stderr_contains 0 "the full training of job 2 has been done"
@@ -503,8 +489,7 @@ runner__asked_to_end__leaves_its_jobs()
     slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
-    end_command TERM
-    expect_only_stderr 143
+    end_command TERM only_stderr 143
     expect_no_file slurm/cancelled
     touch go
     at_slurm 0
@@ -518,8 +503,7 @@ runner__interrupted_twice__cancels_its_jobs()
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
     signal_command INT
     sleep 0.3
-    end_command INT
-    expect_only_stderr 130
+    end_command INT only_stderr 130
     expect_file_contains slurm/cancelled 1
     expect_sql "pending|2" "SELECT state, count(*) FROM job GROUP BY state"
     touch go

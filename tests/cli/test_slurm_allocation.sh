@@ -79,10 +79,8 @@ in_allocation__runner_killed__its_steps_ended_by_the_next()
     stand_ins
     slurm_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
     in_allocation
-    start_meshsweep run --executor slurm --in-allocation --progress none
-    wait_until '[ -f begun ]' 20
-    end_command KILL
-    expect_only_stderr 137
+    start_until '[ -f begun ]' 20 run --executor slurm --in-allocation --progress none
+    end_command KILL only_stderr 137
     # The process stands for a step on another node: it does not notice.
     sleep 100 &
     echo "1.77|$(sql "SELECT value FROM meta WHERE name = 'identity'"):1:1 $!" >slurm/steps/1.77

@@ -77,12 +77,10 @@ node__killed__tried_again_elsewhere()
     local node
     cluster
     cluster_sweep 1 'echo begun; [ "$MESHSWEEP_NUMBER" != 1 ] || sleep 100; echo "score: 1"' </dev/null
-    start_meshsweep run --executor slurm --progress none
-    wait_until 'grep -qs begun results.db.d/*/1/output.log' 30
+    start_until 'grep -qs begun results.db.d/*/1/output.log' 30 run --executor slurm --progress none
     node=$(squeue -h -o %N)
     kill_node "${node#n}"
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "lost|$node|NODE_FAIL
 ok|1|" "SELECT coalesce(failure, state), iif(failure IS NULL, host <> '$node', host),
               substr(message, instr(message, ': ') + 2, 9)
@@ -99,8 +97,7 @@ controller__away_for_a_while__nothing_lost()
     touch go
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE state = '"'ok'"'")" = 4 ] || ! kill -0 $command_pid' 60
     start_controller
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_each_once 4
 }
 
@@ -112,8 +109,7 @@ job__cancelled_by_hand__not_tried_again()
     wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 30
     wait_for_references 2
     scancel "$(sql "SELECT reference FROM attempt ORDER BY id LIMIT 1")"
-    wait_command
-    expect_silent 3
+    wait_command silent 3
     expect_sql "cancelled|1
 ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
 }
@@ -168,8 +164,7 @@ runner__killed_while_jobs_run__collected()
     at_slurm 0 --detach
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(ls results.db.d/*/1/slurm.result 2>/dev/null | wc -l)" = 4 ]' 30
-    end_command KILL
-    expect_only_stderr 137
+    end_command KILL only_stderr 137
     touch go
     at_slurm 0
     expect_each_once 4
@@ -291,8 +286,7 @@ tasks__cancelled_while_pending__not_tried_again()
     scancel 1_1 1_2
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'cancelled'\")\" = 2 ]" 30
     scontrol update partitionname=main state=up
-    wait_command
-    expect_silent 3
+    wait_command silent 3
     expect_sql "cancelled|2
 ok|2" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 }
@@ -305,8 +299,7 @@ array__cancelled_while_pending__not_tried_again()
     start_meshsweep run --executor slurm --progress none
     wait_for_references 3
     scancel 1_0 1_1 1_2
-    wait_command
-    expect_silent 3
+    wait_command silent 3
     expect_sql "cancelled|3" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 }
 

@@ -38,16 +38,14 @@ controller__that_starts_a_running_task_again__the_first_goes_on()
 {
     stand_ins
     slurm_sweep 1 'echo run >>runs; while [ ! -f go ]; do sleep 0.05; done; echo "score: 1"' </dev/null
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ -f runs ]' 20
+    start_until '[ -f runs ]' 20 run --executor slurm --progress none
     start_task_again 1 0 || true
     echo 'FAILED|NonZeroExitCode|n1' >slurm/state
     : >slurm/polls
     wait_until '[ "$(wc -l <slurm/polls)" -ge 8 ]' 10
     expect_sql running "SELECT state FROM attempt"
     touch go
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "ok|1" "SELECT state, number FROM attempt"
     expect "[ $(wc -l <runs) = 1 ]"
 }
@@ -58,8 +56,7 @@ task__ended_and_pending_again__interrupted_and_another_attempt()
     stand_ins hold
     echo 'RUNNING|None|n1' >slurm/state.1
     slurm_sweep 1 'echo run >>runs; [ "$MESHSWEEP_NUMBER" != 1 ] || sleep 300; echo "score: 1"' </dev/null
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ -f slurm/job.1 ]' 20
+    start_until '[ -f slurm/job.1 ]' 20 run --executor slurm --progress none
     rm slurm/hold
     SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=0 sh slurm/job.1 &
     task=$!
@@ -67,8 +64,7 @@ task__ended_and_pending_again__interrupted_and_another_attempt()
     kill -TERM "$task"
     wait "$task" || true
     echo 'PENDING|BeginTime|' >slurm/state.1
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "lost|Slurm job 1_0: PENDING (BeginTime); it was stopped to be requeued
 ok|" "$ends"
     expect_file_contains slurm/cancelled 1_0
@@ -82,8 +78,7 @@ node__frozen_and_awake_again__late_attempt_writes_no_more()
     printf '%s\n' 'echo >>begun' 'until [ "$MESHSWEEP_NUMBER" != 1 ] || [ -f go ]; do sleep 0.1; done' \
         'echo "$MESHSWEEP_NUMBER" >shared' 'echo "score: 1"' >late.sh
     slurm_sweep 1 'sh ./late.sh' < <(toml heartbeat=1s)
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ -f slurm/job.1 ]' 20
+    start_until '[ -f slurm/job.1 ]' 20 run --executor slurm --progress none
     rm slurm/hold
     SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=0 setsid sh slurm/job.1 &
     task=$!
@@ -91,8 +86,7 @@ node__frozen_and_awake_again__late_attempt_writes_no_more()
     pids=$(ps -o pid= -s "$task")
     # shellcheck disable=SC2086 # numbers
     kill -STOP $pids
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "lost|Slurm job 1_0: RUNNING on n1; it sent no sign of life for too long
 ok|" "$ends"
     cp results.db.d/*/1/slurm.result result
@@ -119,13 +113,11 @@ tasks__cancelled_while_pending__not_tried_again()
     stand_ins hold
     echo 'PENDING|Priority|' >slurm/state
     slurm_sweep 3 </dev/null
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ "$(wc -l <slurm/polls 2>/dev/null || echo 0)" -ge 2 ]' 20
+    start_until '[ "$(wc -l <slurm/polls 2>/dev/null || echo 0)" -ge 2 ]' 20 run --executor slurm --progress none
     printf '1_0\n1_2\n' >slurm/removed
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'cancelled'\")\" = 2 ]" 20
     start_task_again 1 1
-    wait_command
-    expect_silent 3
+    wait_command silent 3
     expect_sql "cancelled|Slurm job 1_0: no longer in its array; it was cancelled by someone else
 ok|
 cancelled|Slurm job 1_2: no longer in its array; it was cancelled by someone else" "$ends"

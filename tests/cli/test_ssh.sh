@@ -146,10 +146,8 @@ hosts__runner_killed__nothing_left_and_next_run_ends_them()
     ssh_sweep 4 '[ -e second.{n} ] || { : >second.{n}; sleep 371.1; }; echo end >>ended.{n}' <<'END'
 hosts = ["a2", "a3", "a4 slots=2"]
 END
-    start_meshsweep run --executor ssh --progress none
-    wait_until '[ "$(executions)" = 4 ]' 30
-    end_command KILL
-    expect_only_status 137
+    start_until '[ "$(executions)" = 4 ]' 30 run --executor ssh --progress none
+    end_command KILL only_status 137
     wait_until '! pgrep -x -f "sleep 371.1" >/dev/null' 10
     expect_sql 4 "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')"
     run_meshsweep run --progress none
@@ -167,12 +165,10 @@ hosts__interrupted_twice__jobs_ended()
     ssh_sweep 2 'trap "echo heard; exit 3" TERM; sleep 603 & wait' <<'END'
 hosts = ["a2", "a3"]
 END
-    start_meshsweep run --executor ssh --progress none
-    wait_until '[ "$(executions)" = 2 ]' 30
+    start_until '[ "$(executions)" = 2 ]' 30 run --executor ssh --progress none
     signal_command INT
     wait_until 'grep -q "starting no more" .stderr' 5
-    end_command INT
-    expect_only_stderr_contains 130 "stopping the running jobs"
+    end_command INT only_stderr_contains 130 "stopping the running jobs"
     expect_sql "cancelled|heard
 cancelled|heard" "SELECT failure, rtrim(log_tail, char(10)) FROM attempt"
     expect '! pgrep -x -f "sleep 603"'
@@ -199,8 +195,7 @@ hosts__connection_killed__held_named_and_not_charged()
     ssh_sweep 3 'echo $$ >pid.{n}; until [ -e go ]; do sleep 0.1; done; echo end >>ended.{n}' <<'END'
 hosts = ["a2", "a3 slots=2"]
 END
-    start_meshsweep run --executor ssh --progress none
-    wait_until '[ "$(executions)" = 3 ] && [ "$(cat pid.* | wc -l)" = 3 ]' 30
+    start_until '[ "$(executions)" = 3 ] && [ "$(cat pid.* | wc -l)" = 3 ]' 30 run --executor ssh --progress none
     left=$(jobs_on a3)
     # shellcheck disable=SC2046 # a list
     kill -KILL "$(cat ssh/pid3)" $(session_of 3)
@@ -208,8 +203,7 @@ END
     wait_until "are_gone $(echo "$left" | tr '\n' ' ')" 10
     : >go
     start_sshd 3
-    wait_command
-    expect_only_stderr_contains 0 "it gets no jobs until it does"
+    wait_command only_stderr_contains 0 "it gets no jobs until it does"
     expect_sql "lost|node|a3|2" \
         "SELECT failure, blame, host, count(*) FROM attempt WHERE state = 'failed' GROUP BY 1, 2, 3"
     expect_sql 3 "SELECT count(*) FROM job WHERE state = 'ok'"
@@ -224,8 +218,7 @@ hosts__one_stops_answering__its_jobs_run_elsewhere_when_it_has_ended_them()
 hosts = ["a2", "a3"]
 lease = "20s"
 END
-    start_meshsweep run --executor ssh --progress none
-    wait_until '[ "$(executions)" = 2 ] && [ "$(cat pid.* | wc -l)" = 2 ]' 30
+    start_until '[ "$(executions)" = 2 ] && [ "$(cat pid.* | wc -l)" = 2 ]' 30 run --executor ssh --progress none
     left=$(jobs_on a3)
     sessions=$(session_of 3)
     # shellcheck disable=SC2086 # a list

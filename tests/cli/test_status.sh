@@ -70,15 +70,13 @@ status__runner_at_work__what_runs_and_how_long_it_takes()
 {
     small_sweep sweep.toml
     printf '%s\n' '[ "$2" = 10 ] || while [ ! -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
-    start_meshsweep -j 2 --progress none
-    wait_until "[ \"\$(sql \"SELECT count(*) FROM job WHERE state = 'ok'\" 2>&1)\" = 2 ]" 20
+    start_until "[ \"\$(sql \"SELECT count(*) FROM job WHERE state = 'ok'\" 2>&1)\" = 2 ]" 20 -j 2 --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\")\" = 2 ]" 20
     meshsweep status >status.txt
     meshsweep status --json >status.json
     meshsweep check results.db >check.txt
     touch go
-    wait_command
-    expect_only_status 0
+    wait_command only_status 0
     expect_file_contains status.txt 'running now, all done in '
     expect "grep -qE '^  slot [01]: job [24], attempt 1, for [0-9.]+m?s  x=[12] y=20\$' status.txt"
     expect_file_contains status.txt 'best so far: score 20'
@@ -308,11 +306,9 @@ status__watch__ends_when_all_is_done()
     "$meshsweep" run -j 2 --progress none >run.out 2>run.err </dev/null &
     runner=$!
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>&1)\" = 2 ]" 20
-    start_meshsweep status --watch=0.1
-    wait_until "[ \"\$(grep -c '^sweep small' .stdout)\" -gt 1 ]" 20
+    start_until "[ \"\$(grep -c '^sweep small' .stdout)\" -gt 1 ]" 20 status --watch=0.1
     touch go
-    wait_command
-    expect_only_stdout_contains 0 'ok     4  100.0%'
+    wait_command only_stdout_contains 0 'ok     4  100.0%'
     wait "$runner"
     expect_said only_stderr 2 'meshsweep: --watch never: must be a duration from 100ms to 1h' status --watch=never
 }
@@ -354,21 +350,17 @@ run__progress__time_left_from_jobs_alike()
     expect_run only_stdout 0 run --limit 3 --progress none
     sql "UPDATE attempt SET duration_ms = 100000"
     : >hold
-    start_meshsweep run -j 1 --limit 1 --progress json
-    wait_until "grep -qE '\"eta_ms\":(100000|9[0-9]{4}),' .stderr" 30
+    start_until "grep -qE '\"eta_ms\":(100000|9[0-9]{4}),' .stderr" 30 run -j 1 --limit 1 --progress json
     rm hold
-    wait_command
-    expect_only_stderr_matches 0 '"eta_ms":(100000|9[0-9]{4}),'
+    wait_command only_stderr_matches 0 '"eta_ms":(100000|9[0-9]{4}),'
 }
 
 # As everywhere else: what is true in the file is true here.
 running__key_that_is_true_or_false__in_these_words()
 {
     printf '%s\n' '[job]' 'command = ["sh", "-c", "sleep 60"]' '[parallel_spec]' 'offload = [true, false]' >sweep.toml
-    start_meshsweep run --progress none -j1
-    wait_until "\"$meshsweep\" status 2>/dev/null | grep -q ' offload=true$'" 30
-    end_command TERM
-    expect_only_stderr 143
+    start_until "\"$meshsweep\" status 2>/dev/null | grep -q ' offload=true$'" 30 run --progress none -j1
+    end_command TERM only_stderr 143
 }
 
 run_cases "$@"

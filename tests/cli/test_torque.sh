@@ -86,8 +86,7 @@ job__deleted_while_it_waits__not_tried_again()
     qdel 1
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE failure = 'cancelled'\")\" = 1 ]" 30
     scontrol update partitionname=main state=up
-    wait_command
-    expect_silent 3
+    wait_command silent 3
     expect_sql "cancelled|1
 ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY 1"
 }
@@ -109,14 +108,12 @@ controller__away_for_a_while__nothing_lost()
 {
     cluster
     cluster_sweep 3 'echo {n} >>runs; while [ ! -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
-    start_meshsweep run --progress none
-    wait_until '[ "$(cat runs 2>/dev/null | wc -l)" = 3 ]' 30
+    start_until '[ "$(cat runs 2>/dev/null | wc -l)" = 3 ]' 30 run --progress none
     stop_controller
     touch go
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE state = '"'ok'"'")" = 3 ] || ! kill -0 $command_pid' 60
     start_controller
-    wait_command
-    expect_silent 0
+    wait_command silent 0
     expect_sql "ok|1|3" "SELECT state, number, count(*) FROM attempt GROUP BY 1"
 }
 

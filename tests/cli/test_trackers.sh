@@ -154,8 +154,7 @@ for path in sorted(glob.glob("runs/*/*/*")):
           plugin["_hparams_/session_end_info"].end.status,
           [round(v.simple_value, 1) for _, v in values if v.tag == "double"])
 END
-    run_command "$python" check.py
-    expect_only_stdout 0
+    expect_command only_stdout 0 "$python" check.py
     expect_stdout "['de_mo_ü', 'job-0001'] 1500.1 number_value:1.0 bool_value:True 'string_value:a\\n|' 1 [1501.2]
 ['de_mo_ü', 'job-0002'] 1500.4 number_value:4.0 bool_value:True 'string_value:a\\n|' 2 [1501.8]"
 }
