@@ -1,8 +1,7 @@
 /* predict: weights from measurements, on problems with a known answer and on measured runs. */
 #include "frameworks.h"
-#include "mpt.h"
 #include "predict/calibration.h"
-#include "ultrascale.h"
+#include "published_tables.h"
 #include "unit_test.h"
 #include "util/rng.h"
 
@@ -258,11 +257,10 @@ TEST(calibrate__ultrascale_memory__error_after_runs)
     if (!shared_table_load("ultrascale-1B-8B.csv", &t))
         skip();
     for (size_t row = 0; row < t.row_count; row++) {
-        struct ultrascale_run run;
-        ultrascale_read(&t, row, &run);
-        if (!run.fits || run.plan.tensor > 8)
+        struct published_run run;
+        if (!ultrascale_read(&t, row, 8, &run) || run.failed)
             continue;
-        struct memory_prediction m = ultrascale_predict(&run, &c);
+        struct memory_prediction m = published_memory(&run, &c);
         all = array_grow(all, count, sizeof *all);
         all[count] = (struct observation){.y = run.memory_bytes, .kind = OBSERVATION_MEASURED};
         memcpy(all[count++].terms, m.first.terms, sizeof m.first.terms);
@@ -292,13 +290,18 @@ static bool mpt_load(struct mpt_table *out)
     *out = (struct mpt_table){0};
     if (!shared_table_load("llm-foundry-mpt.csv", &t))
         return false;
-    for (size_t row = 0; row < t.row_count; row++) {
-        struct mpt_run run;
-        if (!mpt_read(&t, row, &run))
-            continue;
-        out->runs[run.on] = array_grow(out->runs[run.on], out->count[run.on], sizeof *out->runs[run.on]);
-        out->runs[run.on][out->count[run.on]++] = mpt_observe(&run, framework_find("fsdp"));
-    }
+    for (int c = 0; c < MPT_CLUSTERS; c++)
+        for (size_t row = 0; row < t.row_count; row++) {
+            struct published_run run;
+            struct step_prediction s;
+            if (!published_read(&t, row, published_table(mpt_clusters[c]), &run) || run.step_s <= 0)
+                continue;
+            FAIL_IF(step_predict(&run.architecture, &run.plan, &run.cluster, framework_find("fsdp"), &s, &e));
+            struct observation o = {.y = run.step_s, .kind = OBSERVATION_MEASURED};
+            memcpy(o.terms, s.terms, sizeof s.terms);
+            out->runs[c] = array_grow(out->runs[c], out->count[c], sizeof *out->runs[c]);
+            out->runs[c][out->count[c]++] = o;
+        }
     shared_table_free(&t);
     return true;
 }
@@ -367,7 +370,7 @@ TEST(calibrate__mpt_throughput__error_across_clusters)
         struct calibration_prior prior = from_other_clusters(&m, c, 1), off = from_other_clusters(&m, c, 2);
         OWNED struct observation *kept = xcalloc(m.count[c], sizeof *kept);
         size_t kept_count = without_broken(&prior, m.runs[c], m.count[c], kept);
-        print_message("%s: %zu runs, %zu broken\n", mpt_cluster_names[c], m.count[c], m.count[c] - kept_count);
+        print_message("%s: %zu runs, %zu broken\n", mpt_clusters[c], m.count[c], m.count[c] - kept_count);
         for (size_t i = 0; i < LENGTH(known); i++) {
             double all = few_shot_error(&prior, m.runs[c], m.count[c], known[i], true);
             double error = few_shot_error(&prior, kept, kept_count, known[i], true);

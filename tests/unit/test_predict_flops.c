@@ -1,7 +1,7 @@
 /* predict: FLOPs per step and MFU, against formulas and utilisations that were published. */
 #include "predict/flops.h"
 #include "predict_fixture.h"
-#include "shared_data.h"
+#include "published_tables.h"
 #include "unit_test.h"
 
 static struct architecture sized(double layers, double hidden, double heads, double vocab)
@@ -291,30 +291,11 @@ TEST(flops_per_token__mixture_of_experts__active_weights_alone)
     assert_true(f.head == 2 * 4096.0 * 32000);
 }
 
-static const struct mpt_size {
-    const char *name;
-    double layers, hidden, heads;
-} mpt_sizes[] = {{"125m", 12, 768, 12}, {"350m", 24, 1024, 16}, {"760m", 24, 1536, 12},
-                 {"1b", 24, 2048, 16},  {"3b", 32, 2560, 20},   {"7b", 32, 4096, 32},
-                 {"13b", 40, 5120, 40}, {"30b", 48, 7168, 56},  {"70b", 80, 8192, 64}};
-
-static const struct mpt_size *mpt_size_of(const char *name)
+static double utilisation_of_row(const struct shared_table *t, size_t row, const struct published_run *run)
 {
-    const struct mpt_size *size = mpt_sizes;
-    while (strcmp(size->name, name) != 0)
-        size++;
-    return size;
-}
-
-static double utilisation_of_row(const struct shared_table *t, size_t row)
-{
-    const struct mpt_size *size = mpt_size_of(shared_text(t, row, "model"));
-    struct architecture a = sized(size->layers, size->hidden, size->heads, 50368);
-    struct training_plan plan = {.sequence = (int64_t)shared_number(t, row, "seq_len")};
     struct step_flops f;
     const double peak = strncmp(shared_text(t, row, "gpu"), "h100", 4) == 0 ? 989.5e12 : 312e12;
-    completed(&a, &plan);
-    flops_per_step(&a, &plan, ATTENTION_FULL, &f);
+    flops_per_step(&run->architecture, &run->plan, ATTENTION_FULL, &f);
     return f.model / f.tokens * shared_number(t, row, "tok_s_gpu") / peak;
 }
 
@@ -328,15 +309,18 @@ TEST(flops_per_step__mpt_table__its_mfu)
     double worst = 0;
     if (!shared_table_load("llm-foundry-mpt.csv", &t))
         skip();
-    for (size_t row = 0; row < t.row_count; row++) {
+    for (size_t i = 0; i < MPT_CLUSTERS * t.row_count; i++) {
+        size_t row = i / MPT_CLUSTERS;
+        struct published_run run;
         bool fp8_peak = strcmp(shared_text(&t, row, "precision"), "amp_fp8") == 0 ||
                         strncmp(shared_text(&t, row, "source"), "h100.csv@", 9) == 0;
-        if (shared_number(&t, row, "tok_s_gpu") < 200 || shared_number(&t, row, "suspect") != 0)
+        if (shared_number(&t, row, "tok_s_gpu") < 200 ||
+            !published_read(&t, row, published_table(mpt_clusters[i % MPT_CLUSTERS]), &run))
             continue;
-        double mfu = 100 * utilisation_of_row(&t, row) / (fp8_peak ? 2 : 1);
+        double mfu = 100 * utilisation_of_row(&t, row, &run) / (fp8_peak ? 2 : 1);
         /* Their count includes position embeddings and biases. */
-        const struct mpt_size *size = mpt_size_of(shared_text(&t, row, "model"));
-        double positions = shared_number(&t, row, "seq_len") / (12 * size->layers * size->hidden + 50368);
+        const struct architecture *a = &run.architecture;
+        double positions = shared_number(&t, row, "seq_len") / (double)(12 * a->layers * a->hidden + 50368);
         assert_close(mfu, shared_number(&t, row, "mfu_pct"), 0.006 + positions);
         worst = fmax(worst, fabs(mfu / shared_number(&t, row, "mfu_pct") - 1));
         compared++;

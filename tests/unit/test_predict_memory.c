@@ -1,16 +1,13 @@
 /* predict: memory of a plan, against tables of papers, golden values of functional tests, and measured runs.
  */
 #include "frameworks.h"
-#include "mpt.h"
 #include "predict/evidence.h"
 #include "predict/memory.h"
 #include "predict/stage_memory.h"
 #include "predict_fixture.h"
+#include "published_tables.h"
 #include "shared_data.h"
-#include "ultrascale.h"
 #include "unit_test.h"
-
-#define GIB 1073741824.0
 
 static struct memory_prediction predict(struct architecture a, struct training_plan plan, const char *framework)
 {
@@ -850,11 +847,10 @@ static double ultrascale_error(const struct shared_table *t, const struct memory
     double error = 0;
     *count = 0;
     for (size_t row = 0; row < t->row_count; row++) {
-        struct ultrascale_run run;
-        ultrascale_read(t, row, &run);
-        if (!run.fits || run.plan.tensor > 8)
+        struct published_run run;
+        if (!ultrascale_read(t, row, 8, &run) || run.failed)
             continue;
-        error += fabs(ultrascale_predict(&run, c).first.bytes / run.memory_bytes - 1);
+        error += fabs(published_memory(&run, c).first.bytes / run.memory_bytes - 1);
         ++*count;
     }
     return error / *count;
@@ -891,17 +887,18 @@ TEST(memory_predict__mpt_rows__fit_as_they_did)
     double most = 0;
     if (!shared_table_load("llm-foundry-mpt.csv", &t))
         skip();
-    for (size_t row = 0; row < t.row_count; row++) {
-        struct mpt_run run;
-        if (!mpt_read(&t, row, &run))
-            continue;
-        const struct memory_stage needed = predict(run.architecture, run.plan, "fsdp").most;
-        double share = (needed.bytes - needed.slack) / (gib[run.on] * GIB);
-        most = fmax(most, share);
-        runs++;
-        beyond += share > 1;
-        near += share > 0.8;
-    }
+    for (int c = 0; c < MPT_CLUSTERS; c++)
+        for (size_t row = 0; row < t.row_count; row++) {
+            struct published_run run;
+            if (!published_read(&t, row, published_table(mpt_clusters[c]), &run) || run.step_s <= 0)
+                continue;
+            const struct memory_stage needed = published_memory(&run, &framework_find("fsdp")->memory).most;
+            double share = (needed.bytes - needed.slack) / (gib[c] * GIB);
+            most = fmax(most, share);
+            runs++;
+            beyond += share > 1;
+            near += share > 0.8;
+        }
     print_message("MPT: %zu runs, at most %.3f of the device predicted, %zu beyond it, %zu above 0.8\n", runs, most,
                   beyond, near);
     assert_true(runs == 455 && most <= 1.02 && near > runs / 4);

@@ -1,8 +1,8 @@
 /* predict: lines of measured memory over the micro-batch. */
 #include "frameworks.h"
 #include "predict/memory_lines.h"
+#include "published_tables.h"
 #include "shared_data.h"
-#include "ultrascale.h"
 #include "unit_test.h"
 
 TEST(memory_lines__two_sizes__line_as_far_as_it_reaches)
@@ -43,7 +43,7 @@ TEST(memory_lines__more_than_are_kept__oldest_and_new_classes_forgotten)
 
 static int compare_micro_batches(const void *a, const void *b)
 {
-    const struct ultrascale_run *x = a, *y = b;
+    const struct published_run *x = a, *y = b;
     return (x->plan.micro_batch > y->plan.micro_batch) - (x->plan.micro_batch < y->plan.micro_batch);
 }
 
@@ -51,15 +51,14 @@ static int compare_micro_batches(const void *a, const void *b)
 TEST(memory_lines__ultrascale_runs__nearer_than_the_model)
 {
     HELD(shared_table) t;
-    OWNED struct ultrascale_run *runs = NULL;
+    OWNED struct published_run *runs = NULL;
     size_t count = 0, known = 0;
     double by_model = 0, by_line = 0;
     if (!shared_table_load("ultrascale-1B-8B.csv", &t))
         skip();
     for (size_t row = 0; row < t.row_count; row++) {
         runs = array_grow(runs, count, sizeof *runs);
-        ultrascale_read(&t, row, &runs[count]);
-        count += runs[count].fits && runs[count].plan.tensor <= 8;
+        count += ultrascale_read(&t, row, 8, &runs[count]) && !runs[count].failed;
     }
     qsort(runs, count, sizeof *runs, compare_micro_batches);
     HELD_AT(memory_lines) *l = memory_lines_create();
@@ -67,7 +66,7 @@ TEST(memory_lines__ultrascale_runs__nearer_than_the_model)
         const struct training_plan *p = &runs[i].plan;
         const uint64_t class = (uint64_t)(runs[i].architecture.hidden * 1000003 + p->tensor * 10007 +
                                           p->pipeline * 101 + p->data * 1009 * 1009 + p->zero_stage);
-        const struct memory_prediction m = ultrascale_predict(&runs[i], &framework_find("nanotron")->memory);
+        const struct memory_prediction m = published_memory(&runs[i], &framework_find("nanotron")->memory);
         double bytes, model = m.first.bytes, width = m.high_bytes / m.most.bytes;
         if (memory_lines_bytes(l, class, (double)p->micro_batch, &bytes)) {
             known++;

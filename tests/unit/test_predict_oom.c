@@ -2,8 +2,8 @@
 #include "frameworks.h"
 #include "predict/evidence.h"
 #include "predict_fixture.h"
+#include "published_tables.h"
 #include "shared_data.h"
-#include "ultrascale.h"
 #include "unit_test.h"
 
 TEST(oom_probability__at_capacity__a_half_and_rising)
@@ -55,9 +55,8 @@ static void judge_runs(int64_t tensor_most, struct judged_runs *out)
     out->count = out->groups = 0;
     out->loaded = shared_table_load("ultrascale-1B-8B.csv", &t);
     for (size_t row = 0; out->loaded && row < t.row_count; row++) {
-        struct ultrascale_run run;
-        ultrascale_read(&t, row, &run);
-        if ((!run.fits && !run.out_of_memory) || run.plan.tensor > tensor_most)
+        struct published_run run;
+        if (!ultrascale_read(&t, row, tensor_most, &run))
             continue;
         double key =
             (double)run.architecture.hidden * 1e6 + (double)(run.plan.tensor * run.plan.pipeline * run.plan.data);
@@ -67,8 +66,8 @@ static void judge_runs(int64_t tensor_most, struct judged_runs *out)
         keys[group] = key;
         out->groups += group == out->groups;
         out->items[out->count++] =
-            (struct judged_run){ultrascale_predict(&run, c).most.bytes / device_find(NULL, "H100")->usable_bytes,
-                                run.out_of_memory, group};
+            (struct judged_run){published_memory(&run, c).most.bytes / device_find(NULL, "H100")->usable_bytes,
+                                run.failed, group};
     }
     if (out->loaded)
         shared_table_free(&t);

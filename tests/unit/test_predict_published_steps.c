@@ -2,10 +2,9 @@
 #include <time.h>
 
 #include "predict/memory.h"
-#include "shared_data.h"
+#include "published_tables.h"
 #include "statistics.h"
 #include "step_fixture.h"
-#include "ultrascale.h"
 #include "unit_test.h"
 
 /* arXiv 2205.05198, table 5: seconds per iteration on A100, full recompute and sequence-parallel selective,
@@ -52,25 +51,14 @@ struct vtrain_run {
 static void vtrain_read(const struct shared_table *t, size_t row, const struct framework *framework,
                         struct vtrain_run *out)
 {
-    struct architecture a = gpt((int64_t)shared_number(t, row, "n_layers"), (int64_t)shared_number(t, row, "hidden"),
-                                (int64_t)shared_number(t, row, "n_heads"));
-    struct training_plan plan = {.tensor = (int64_t)shared_number(t, row, "tp"),
-                                 .pipeline = (int64_t)shared_number(t, row, "pp"),
-                                 .data = (int64_t)shared_number(t, row, "dp"),
-                                 .micro_batch = (int64_t)shared_number(t, row, "mbs"),
-                                 .micro_batches = (int64_t)shared_number(t, row, "grad_acc"),
-                                 .sequence = (int64_t)shared_number(t, row, "seq_len"),
-                                 .recompute = RECOMPUTE_FULL};
-    struct cluster cluster = {.device = device_find(NULL, "A100-80GB")};
+    struct published_run run;
     struct step_prediction s;
-    a.vocab = 50257;
-    a.vocab_multiple = 128;
-    all_completed(&a, &plan, &cluster);
-    FAIL_IF(step_predict(&a, &plan, &cluster, framework, &s, &e));
+    assert_true(published_read(t, row, published_table("vTrain"), &run));
+    FAIL_IF(step_predict(&run.architecture, &run.plan, &run.cluster, framework, &s, &e));
     snprintf(out->group, sizeof out->group, "%s/%s/%s/%s", shared_text(t, row, "n_layers"),
              shared_text(t, row, "hidden"), shared_text(t, row, "gpus"), shared_text(t, row, "gbs"));
     out->predicted_s = s.seconds;
-    out->measured_s = shared_number(t, row, "iter_ms") / 1e3;
+    out->measured_s = run.step_s;
 }
 
 static int compare_groups(const void *a, const void *b)
@@ -227,16 +215,15 @@ static void ultrascale_group(const struct shared_table *t, size_t first, bool *s
     out->count = 0;
     node_group(t, first, group);
     for (size_t row = first; row < t->row_count; row++) {
-        struct ultrascale_run run;
+        struct published_run run;
         if (strcmp(node_group(t, row, other), group) != 0)
             continue;
         seen[row] = true;
-        ultrascale_read(t, row, &run);
-        if (!run.fits || run.plan.pipeline > 1 || run.plan.tensor > 8)
+        if (!published_read(t, row, published_table("nanotron, ultra-scale, no pipeline"), &run) || run.plan.tensor > 8)
             continue;
         assert_true(out->count < GROUP_MOST);
         out->predicted_s[out->count] = predict(run.architecture, run.plan, cluster, "nanotron").seconds;
-        out->measured_s[out->count++] = plan_global_batch(&run.plan) * (double)run.plan.sequence / run.tokens_per_s;
+        out->measured_s[out->count++] = run.step_s;
     }
 }
 

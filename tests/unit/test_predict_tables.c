@@ -3,9 +3,7 @@
  * exclude. The figures are printed, and scripts/bench.sh accuracy makes docs/predictions.md of them. */
 #include "predict/predictor.h"
 #include "published_tables.h"
-#include "shared_data.h"
 #include "unit_test.h"
-#include "util/parse.h"
 #include "util/quantile.h"
 
 /* 90 % intervals: how many hold what was measured, and the sum of half the ln of how wide they are. */
@@ -26,56 +24,6 @@ struct figures {
     size_t ran, excluded, refused, failed, avoided;
     struct comparison memory, large, time;
 };
-
-static bool has_failed(const struct shared_table *t, size_t row, const struct table *spec)
-{
-    return spec->failed && strcmp(shared_text(t, row, spec->ran), spec->failed) == 0;
-}
-
-static bool is_left_out(const struct shared_table *t, size_t row, const struct table *spec)
-{
-    if (spec->ran && strcmp(shared_text(t, row, spec->ran), spec->ran_value) != 0 && !has_failed(t, row, spec))
-        return true;
-    for (size_t i = 0; i < LENGTH(spec->only) && spec->only[i]; i += 2)
-        if (strcmp(shared_text(t, row, spec->only[i]), spec->only[i + 1]) != 0)
-            return true;
-    const char *mark = spec->left_out ? shared_text(t, row, spec->left_out) : "";
-    return mark[0] && strcmp(mark, "0") != 0;
-}
-
-static bool holds(const struct shared_table *t, size_t row, const struct given *g)
-{
-    for (size_t i = 0; i < CONDITIONS && g->when[i]; i += 2) {
-        const char *text = shared_text(t, row, g->when[i]), *wanted = g->when[i + 1];
-        if (wanted[0] == '<' ? strcmp(text, wanted + 1) >= 0 : strcmp(text, wanted) != 0)
-            return false;
-    }
-    return true;
-}
-
-static struct input_value value_of(const struct shared_table *t, size_t row, const struct given *g)
-{
-    struct input_value v = {INPUT_ABSENT, 0, NULL};
-    const char *text = g->column ? shared_text(t, row, g->column) : g->constant;
-    if (!text[0] || strcmp(text, "auto") == 0 || !holds(t, row, g))
-        return v;
-    v.kind = parse_double(text, &v.number) ? INPUT_NUMBER : INPUT_TEXT;
-    v.text = v.kind == INPUT_TEXT ? text : NULL;
-    return v;
-}
-
-static void read_values(const struct shared_table *t, size_t row, const struct table *spec, struct input_value *values)
-{
-    memset(values, 0, INPUT_COUNT * sizeof *values);
-    for (const struct given *g = spec->given; g->input; g++) {
-        size_t input = input_find(g->input);
-        if (input == INPUT_COUNT)
-            fail_msg("no input %s", g->input);
-        struct input_value v = value_of(t, row, g);
-        if (v.kind)
-            values[input] = v; /* a column that is given goes before one of its name that is listed earlier */
-    }
-}
 
 static double predicted_bytes(const struct prediction *p, const struct table *spec)
 {
@@ -251,7 +199,7 @@ static void compare_one(struct comparison *c, const struct table *spec, const st
 static void take(struct figures *f, const struct shared_table *t, size_t row, const struct table *spec,
                  const struct prediction *p, enum oom_verdict verdict)
 {
-    bool failed = has_failed(t, row, spec), excluded = verdict == OOM_CERTAIN;
+    bool failed = published_failed(t, row, spec), excluded = verdict == OOM_CERTAIN;
     f->ran += !failed;
     f->excluded += !failed && excluded;
     f->failed += failed;
@@ -481,7 +429,7 @@ static void note_scaled(const struct shared_table *t, size_t row, const struct t
 {
     double bytes = spec->memory ? shared_number(t, row, spec->memory) * spec->unit : 0;
     double seconds = seconds_of(t, row, spec, p);
-    if (has_failed(t, row, spec))
+    if (published_failed(t, row, spec))
         return;
     if (bytes > 0 && !spec->aside)
         note_sighting(QUANTITY_OF_MEMORY, values, p, log(bytes / predicted_bytes(p, spec)));
@@ -502,9 +450,9 @@ static void compare(const struct table *spec)
     for (size_t row = 0; row < t.row_count; row++) {
         struct input_value values[INPUT_COUNT];
         const struct prediction *found, *usual;
-        if (is_left_out(&t, row, spec))
+        if (published_left_out(&t, row, spec))
             continue;
-        read_values(&t, row, spec, values);
+        published_values(&t, row, spec, values);
         e.text[0] = '\0';
         if (predictor_predict(p, values, &found, &e) == 0 && found->has_memory) {
             assert_int_equal(predictor_predict(users, values, &usual, &e), 0);
@@ -534,14 +482,14 @@ static void compare(const struct table *spec)
 
 TEST(predictions__published_tables__figures)
 {
-    for (size_t i = 0; i < LENGTH(tables); i++) {
-        compare(&tables[i]);
-        if (i + 1 < LENGTH(tables) && strcmp(tables[i + 1].file, tables[i].file) == 0)
+    for (size_t i = 0; i < published_table_count; i++) {
+        compare(&published_tables[i]);
+        if (i + 1 < published_table_count && strcmp(published_tables[i + 1].file, published_tables[i].file) == 0)
             continue;
-        tell_evidence(&tables[i]);
+        tell_evidence(&published_tables[i]);
         for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
-            tell_scaling(&tables[i], (enum predicted_quantity)q);
-            end_source(&held_out[q], tables[i].file);
+            tell_scaling(&published_tables[i], (enum predicted_quantity)q);
+            end_source(&held_out[q], published_tables[i].file);
         }
     }
     for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
