@@ -403,7 +403,12 @@ static size_t runs_elsewhere(const struct place *p, bool same, struct observatio
     return count;
 }
 
-static void tell_carried(const struct place *p, const struct framework *prior, bool same)
+/* Over places: of runs predicted by the profile's weights, and by those fitted to other places. */
+struct carried {
+    double places, error, fitted_error, inside, fitted_inside; /* sums, in percent */
+};
+
+static void tell_carried(const struct place *p, const struct framework *prior, bool same, struct carried *sums)
 {
     OWNED struct observation *runs = NULL;
     struct calibration fit;
@@ -412,16 +417,19 @@ static void tell_carried(const struct place *p, const struct framework *prior, b
     const struct calibration_prior start = calibration_of_time(&prior->time);
     double overheads[CALIBRATION_TERMS];
     size_t count = runs_elsewhere(p, same, &runs);
+    if (count == 0 || calibrate(&start, runs, count, NULL, &fit, &e) < 0)
+        return;
     evidence_widths_of(p->table->framework, p->table->file, &widths);
-    if (count > 0 && calibrate(&start, runs, count, NULL, &fit, &e) == 0) {
-        for (size_t t = 0; t < TIME_TERM_COUNT; t++)
-            overheads[t] = is_overhead(t) ? fit.weights[t] : start.weights[t];
-        print_message("| %s, %s | %zu | %s, %zu | %.1f %% | %.1f %% | %.1f %% | %.0f %% | %.0f %% |\n", p->table->name,
-                      p->device, p->count, same ? "the table's other devices" : "all others", count,
-                      error_there(p, start.weights), error_there(p, fit.weights), error_there(p, overheads),
-                      share_inside(p, start.weights, widths.width[QUANTITY_OF_TIME][FEATURE_PLAIN]),
-                      share_inside(p, fit.weights, fit.interval));
-    }
+    for (size_t t = 0; t < TIME_TERM_COUNT; t++)
+        overheads[t] = is_overhead(t) ? fit.weights[t] : start.weights[t];
+    double error = error_there(p, start.weights), fitted_error = error_there(p, fit.weights);
+    double inside = share_inside(p, start.weights, widths.width[QUANTITY_OF_TIME][FEATURE_PLAIN]);
+    double fitted_inside = share_inside(p, fit.weights, fit.interval);
+    print_message("| %s, %s | %zu | %s, %zu | %.1f %% | %.1f %% | %.1f %% | %.0f %% | %.0f %% |\n", p->table->name,
+                  p->device, p->count, same ? "the table's other devices" : "all others", count, error, fitted_error,
+                  error_there(p, overheads), inside, fitted_inside);
+    *sums = (struct carried){sums->places + 1, sums->error + error, sums->fitted_error + fitted_error,
+                             sums->inside + inside, sums->fitted_inside + fitted_inside};
 }
 
 static void note_scaled(const struct shared_table *t, size_t row, const struct table *spec,
@@ -504,20 +512,27 @@ TEST(predictions__published_tables__figures)
     }
 }
 
-/* Prints the figures for the places that the comparison above has noted. */
-TEST(predictions__weights_of_other_places__figures)
+/* Of the places that the comparison above has noted. Why weights are not carried from one place to another: those of
+ * all others predict no better, 14.2 % off as the profile's are, and hold 71 % of the runs in their interval instead of
+ * 90 % (src/predict/comparisons.md). */
+TEST(predictions__weights_of_other_places__no_better_and_less_sure)
 {
     const struct predictor_options options = {.framework = "megatron"};
+    struct carried all = {0}, alike = {0};
     HELD_AT(predictor) *p = NULL;
     if (place_count == 0)
         skip();
     FAIL_IF(predictor_create(&options, &p, &e));
     for (size_t i = 0; i < place_count; i++)
         for (int same = 0; places[i].count >= TOLD_FROM && same < 2; same++)
-            tell_carried(&places[i], predictor_prior(p, places[i].table->framework), same != 0);
+            tell_carried(&places[i], predictor_prior(p, places[i].table->framework), same != 0, same ? &alike : &all);
     for (size_t i = 0; i < place_count; i++) {
         free(places[i].device);
         free(places[i].runs);
     }
     free(places);
+    assert_true(all.places == 10 && alike.places == 8);
+    assert_true(all.error <= 15 * all.places && all.inside >= 88 * all.places);
+    assert_true(all.fitted_error >= 0.95 * all.error && all.fitted_inside <= 75 * all.places);
+    assert_true(alike.error <= 16 * alike.places && alike.fitted_inside <= alike.inside);
 }
