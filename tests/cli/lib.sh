@@ -32,7 +32,7 @@
 #            with anything on the other one: expect_among_stdout N TEXT..., expect_among_stderr N TEXT...;
 #            expect_silent N: nothing on either; expect_only_status N: whatever is said
 #            expect_run KIND N ARGS: run_meshsweep ARGS, then expect_KIND N of those that need no text;
-#            expect_command KIND N COMMAND ARGS: the same of run_command
+#            expect_command KIND N COMMAND ARGS: the same of run_command; expect_after KIND N HELPER ARGS: of a helper
 #            expect_said KIND N TEXT ARGS: with the text
 #            expect_file_contains FILE TEXT...   expect_file FILE...          expect_no_file FILE...
 #            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
@@ -326,14 +326,15 @@ decisions() # [DATABASE]
          FROM trial AS t JOIN job AS j ON j.id = t.job_id ORDER BY t.id" "${1:-results.db}"
 }
 
-# Runs a command, or the tool, and states what expect_KIND does of its end.
-expect_command() # silent|status|only_status|only_stdout|only_stderr STATUS COMMAND ARGS
+# Calls what runs something, and states what expect_KIND does of its end.
+expect_after() # silent|status|only_status|only_stdout|only_stderr STATUS HELPER ARGS
 {
-    run_command "${@:3}"
+    "${@:3}"
     "expect_$1" "$2"
 }
 
-expect_run() { expect_command "$1" "$2" "$meshsweep" "${@:3}"; } # KIND STATUS ARGS
+expect_command() { expect_after "$1" "$2" run_command "${@:3}"; } # KIND STATUS COMMAND ARGS
+expect_run() { expect_command "$1" "$2" "$meshsweep" "${@:3}"; }  # KIND STATUS ARGS
 
 # The same with a text, for what is said in a few words.
 expect_said() # only_stdout|only_stderr|only_stdout_contains|… STATUS TEXT ARGS

@@ -229,8 +229,7 @@ killed_in_the_middle__all_or_nothing()
         rm -rf results.db* ran
         first_run
         change "$blank"
-        run_killed "$point" accept --yes
-        expect_only_status 137
+        expect_after only_status 137 run_killed "$point" accept --yes
         expect_sql "$([ "$point" = enumeration-committed ] && echo 3 || echo 0)" \
             "SELECT count(*) FROM replaced WHERE field = 'key'"
         if [ "$point" != enumeration-committed ]; then

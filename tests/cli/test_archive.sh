@@ -131,16 +131,14 @@ killed__at_each_step__nothing_lost()
             for times in 1 3 8; do
                 [ -z "$way" ] || "$meshsweep" archive >said || fail "archive after $point: $(cat said)"
                 # shellcheck disable=SC2086 # a word or none
-                run_killed "archive-$point:$times" archive $way
-                expect_only_status 137
+                expect_after only_status 137 run_killed "archive-$point:$times" archive $way
                 answers | diff -u before - || fail "after $way $point:$times the answers differ"
                 "$meshsweep" archive --undo >said || fail "undo after $way $point: $(cat said)"
                 files_now | grep -v meshsweep-tmp | diff -u files - || fail "after $way $point:$times files differ"
             done
         done
     done
-    run_killed archive-written archive
-    expect_only_status 137
+    expect_after only_status 137 run_killed archive-written archive
     expect_said only_stdout_contains 0 output.log.meshsweep-tmp gc --dry-run
     expect_said among_stderr 0 "meshsweep: removed" gc --yes
     files_now | diff -u files - || fail "gc has removed something else"
@@ -158,8 +156,7 @@ server__ended__its_log_compressed_and_not_that_of_a_step()
     log=results.db.d/$(sql "SELECT directory FROM fixture_start WHERE name = 'server'")/output.log
     cp "$log" before
     expect_said only_stdout_contains 0 "4 files compressed: " archive 1
-    run_killed archive-written archive
-    expect_only_status 137
+    expect_after only_status 137 run_killed archive-written archive
     expect_said only_stdout_contains 0 "$log.meshsweep-tmp" gc --dry-run
     expect_said only_stdout_contains 0 "2 files compressed: " archive
     zcat "$log.gz" | cmp - before || fail "zcat reads something else"

@@ -177,8 +177,7 @@ killed__at_each_step__nothing_lost_and_it_goes_on()
             [ "$way $point" != "--undo archive-vacuumed:1" ] || continue
             [ -z "$way" ] || "$meshsweep" archive >said || fail "archive after $point: $(cat said)"
             # shellcheck disable=SC2086 # a word or none
-            run_killed "$point" archive $way
-            expect_only_status 137
+            expect_after only_status 137 run_killed "$point" archive $way
             samples_of results.db | diff samples - || fail "after $way $point samples differ"
             expect_said only_stdout 0 "results.db: all well" check -d results.db
             # shellcheck disable=SC2086 # a word or none

@@ -130,14 +130,12 @@ ask__killed_before_it_prints__open_trials_are_listed()
     need_fault_points
     a_sweep
     expect_run only_stdout 0 ask
-    run_killed trial-asked ask
-    expect_only_stderr 137
+    expect_after only_stderr 137 run_killed trial-asked ask
     expect_sql 1 "SELECT count(*) FROM trial"
     run_meshsweep ask --open
     expect_only_stdout_contains 0 '"trial":	1' '"open":	1'
     echo '{"trial": 1, "metrics": {"throughput": 5, "peak_memory": 1}}' >told.json
-    run_killed trial-told tell told.json
-    expect_only_stderr 137
+    expect_after only_stderr 137 run_killed trial-told tell told.json
     expect_sql "1|" "SELECT id, told FROM trial"
     expect_sql 0 "SELECT count(*) FROM attempt"
     expect_said only_stdout_contains 0 '"outcome":	"ok"' tell told.json

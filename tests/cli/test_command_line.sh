@@ -103,8 +103,7 @@ color__when__shown()
     expect_stdout_lacks "$esc"
     run_in_terminal
     expect_only_stdout_contains 0 "${esc}32m+"
-    run_in_terminal NO_COLOR=1
-    expect_only_stdout 0
+    expect_after only_stdout 0 run_in_terminal NO_COLOR=1
     expect_stdout_lacks "$esc"
     line="meshsweep plan --color always"
     run_in_terminal NO_COLOR=1

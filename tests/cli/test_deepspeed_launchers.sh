@@ -91,8 +91,7 @@ launchers__names_of_deepspeeds_own__pdsh_or_refused_with_what_there_is_instead()
     expect_run only_stdout 0 deepspeed --print-config --launcher pdsh train.py --deepspeed ds_config.json
     expect "cmp -s usual .stdout"
     for name in openmpi mpich impi mvapich slurm; do
-        tune --launcher "$name" train.py --deepspeed ds_config.json
-        expect_only_stderr 2
+        expect_after only_stderr 2 tune --launcher "$name" train.py --deepspeed ds_config.json
         expect_stderr_contains "meshsweep: --launcher $name: DeepSpeed cannot restrict it to the hosts and devices of "
         expect "[ ! -e results.db ]"
     done
@@ -155,8 +154,7 @@ hostfile__a_node_fails_or_is_not_reached__its_status_and_the_others_end()
         wait_until "! kill -0 $pid 2>/dev/null" 20
     done <pids
     rm -r network/w1
-    tune -d none.db --launcher torchrun -H hosts train.py --deepspeed ds_config.json
-    expect_only_stderr 3
+    expect_after only_stderr 3 tune -d none.db --launcher torchrun -H hosts train.py --deepspeed ds_config.json
     expect_sql '1' "SELECT DISTINCT log_tail LIKE '%Could not resolve hostname w1%' FROM attempt" none.db
 }
 
@@ -195,8 +193,7 @@ hostfile__a_host_does_not_see_the_files__jobs_get_the_ds_config_itself()
     chmod +x network/w1/bin/stat
     for option in --deepspeed=ds_config.json --deepspeed_config=ds_config.json; do
         rm -rf results.db* autotuning_*
-        tune --launcher torchrun -H hosts train.py "$option"
-        expect_only_stderr 0
+        expect_after only_stderr 0 tune --launcher torchrun -H hosts train.py "$option"
         expect_stderr_contains "meshsweep: w1 does not see $PWD/ds_config.json; each job gets its ds_config in its \
 command instead (--config_base64)"
         expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
@@ -248,8 +245,7 @@ accelerate__keys_of_its_plugin__made_a_ds_config()
         '  offload_param_device: none' '  zero3_init_flag: false' \
         '  zero3_save_16bit_model: yes' '  offload_optimizer_nvme_path: /nvme' \
         '  zero_stage: 2' "mixed_precision: 'bf16'" 'num_processes: 2'
-    tune --launcher accelerate --config_file accelerate.yaml train.py
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune --launcher accelerate --config_file accelerate.yaml train.py
     expect_sql "$expected" "SELECT json(cast(readfile('autotuning_exps/ds_config.json') AS TEXT))" :memory:
     expect "grep -q -- '--config_file=$PWD/autotuning_exps/accelerate.yaml ' autotuning_results/cmd_optimal.txt"
     expect "diff <(grep -vE 'zero_stage|offload_|gradient_|16bit|mixed_' accelerate.yaml) \
@@ -287,8 +283,7 @@ accelerate__its_configuration__several_hosts()
     accelerate_yaml '  deepspeed_config_file: ds_config.json' "  deepspeed_hostfile: $PWD/hosts" \
         '  deepspeed_inclusion_filter: "w0:2,3@w1:0,1"' '  deepspeed_multinode_launcher: pdsh' 'num_machines: 2' \
         'num_processes: 4' 'main_process_ip: w0' 'main_process_port: 29999'
-    tune --launcher accelerate --config_file accelerate.yaml train.py
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune --launcher accelerate --config_file accelerate.yaml train.py
     expect_sql 'ok|2|2|w0:2,3@w1:0,1' 'SELECT state, num_hosts, num_devices_per_host, include FROM results'
     expect_node 1 "w1 1 0,1 $PWD torchrun --nnodes=2 --nproc_per_node=2 --node_rank=1 --master_addr=w0 \
 --master_port=29999"
@@ -333,8 +328,7 @@ hostfile__with_filters__as_many_as_are_left()
 {
     plain '' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     printf '# two hosts\nw0 slots=4\n\nw1 slots=8\n' >hosts
-    tune -H hosts -i 'w0:0,1@w1:4,5' train.py --deepspeed ds_config.json
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune -H hosts -i 'w0:0,1@w1:4,5' train.py --deepspeed ds_config.json
     expect_sql '2|2' 'SELECT num_hosts, num_devices_per_host FROM results'
     tune -H hosts -e w1:9 train.py --deepspeed ds_config.json
     expect_only_stderr 2 'meshsweep: exclude: host w1 has no slot `9`'
@@ -346,8 +340,7 @@ hostfile__uneven_hosts_and_lists__each_job_its_own_devices()
     plain '"num_gpus": [1, 2, 3], "num_nodes": [1, 2]' \
         '"train_micro_batch_size_per_gpu": [1], "train_batch_size": 24, "zero_optimization": {"stage": 1}'
     printf 'w0 slots=2\nw1 slots=8\n' >hosts
-    tune -H hosts -i 'w0@w1:4,5,6' train.py --deepspeed ds_config.json
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune -H hosts -i 'w0@w1:4,5,6' train.py --deepspeed ds_config.json
     expect_sql '1|1|w0:0
 1|2|w0:0,1
 1|3|w1:4,5,6
@@ -390,8 +383,7 @@ command_line__beside_the_ds_config__what_there_is_at_most()
 {
     plain '"num_gpus": [2, 4], "num_nodes": [1, 2]' \
         '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
-    tune --num_gpus 2 train.py --deepspeed ds_config.json
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune --num_gpus 2 train.py --deepspeed ds_config.json
     expect_sql '1|2' 'SELECT num_hosts, num_devices_per_host FROM results'
     expect_sql 'num-gpus|--num_gpus gives no more devices of a host
 one-machine|without a hostfile (-H FILE) the launcher uses only this machine' \

@@ -177,8 +177,7 @@ version__no_package__said_and_gone_on_with_the_newest()
     printf '#!/bin/sh\nexit 1\n' >bin/python3
     chmod +x bin/python3
     PATH=$PWD/bin:$PATH
-    tuning --progress none
-    expect_only_stderr 0
+    expect_after only_stderr 0 tuning --progress none
     expect_sql 1 'SELECT count(*) FROM results'
     expect_stderr_contains 'meshsweep: python3 has no package deepspeed, so the rules of its newest release '\
 'apply; to choose a release, set [deepspeed] version or --ds_version'
@@ -211,8 +210,7 @@ section__unknown__a_warning_with_what_may_be_meant()
     # A key that later releases have under another name.
     base_of 0.16.5 '"seq_parallel_comm_data_type": "fp32"'
     expect_among_stderr 0 '"seq_parallel_comm_data_type" and ignores it; did you mean "seq_parallel_communication_data'
-    base_of 0.16.4 '"seq_parallel_comm_data_type": "fp32"'
-    expect_only_stdout 0
+    expect_after only_stdout 0 base_of 0.16.4 '"seq_parallel_comm_data_type": "fp32"'
     base '{"train_batch_size": 4, "my_own": {}, "log_level": "warning"}' 'sections = ["my_own"]'
     expect_run only_stdout 0 check -c sweep.toml
 }

@@ -53,8 +53,7 @@ environment__another_than_before__told_once_per_variable()
 {
     tuning
     export WANDB_MODE=offline OMP_NUM_THREADS=4 HF_TOKEN=one
-    tune
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune
     expect_stderr_lacks 'the environment'
     export WANDB_MODE=online HF_TOKEN=two NEW=1
     unset OMP_NUM_THREADS
@@ -67,8 +66,7 @@ env_clean__asked_for__the_usual_variables_alone()
 {
     tuning
     export WANDB_MODE=offline HF_HOME=/hf
-    tune --env-clean
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune --env-clean
     expect_given "$(last_attempt)" HF_HOME=/hf
     ! grep -q WANDB_MODE "$(last_attempt)/environment" || fail 'WANDB_MODE is given'
 }
@@ -148,8 +146,7 @@ interrupted__half_way__the_best_so_far_is_called_so()
     expect_file autotuning_results/cmd_best_so_far.txt
     expect_no_file autotuning_results/ds_config_optimal.json autotuning_results/cmd_optimal.txt
     expect_file_contains autotuning_results/summary.txt 'Interrupted: not everything was tried'
-    tune
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune
     expect_file autotuning_results/ds_config_optimal.json
 }
 
@@ -157,8 +154,7 @@ names__several_alike__tell_the_knobs()
 {
     tuning '' '"fp16": {"enabled": [true, false]}, "optimizer": {"type": "Adam", "params": {"lr": [1e-5, 3e-5]}}'
     sed -i 's/\[1, 2\], "zero/[1], "zero/' ds_config.json
-    tune
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune
     for name in fp16-true_lr-1e-05 fp16-true_lr-3e-05 fp16-false_lr-1e-05 fp16-false_lr-3e-05; do
         expect_file "autotuning_results/z1_gas1_tmbspg1_$name/exp.json" "autotuning_exps/z1_gas1_tmbspg1_$name.json"
     done
@@ -183,33 +179,28 @@ profiled_steps__where_they_are_short__more_and_the_same_jobs()
     local before
     tuning '"model_info": {"num_params": 1000000}'
     sed -i 's/\[1, 2\]/[1, 2, 4, 8, 16]/' ds_config.json
-    tune -j 1
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune -j 1
     expect "[ $(steps 8) -ge 1 ] && [ $(steps 53) -ge 3 ] && [ $(($(steps 8) + $(steps 53))) = 5 ]"
     expect_sql '5|50' "SELECT min(count), max(count) FROM summary WHERE name = 'throughput'"
     # They are the same jobs again, whatever is known now, and side by side.
     before=$(sql 'SELECT group_concat(lower(hex(key))) FROM job')
-    tune -j 2
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune -j 2
     expect_sql "$before|5" 'SELECT (SELECT group_concat(lower(hex(key))) FROM job), count(*) FROM attempt'
     # A job that is new here finds the others' steps; what one says oneself holds.
     sql 'DELETE FROM job WHERE id IN (SELECT min(id) FROM job)'
     rm -r results.db.d/*/*/ds_config.json
-    tune -j 2
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune -j 2
     expect "[ $(steps 53) = 1 ]"
     expect_sql 5 'SELECT count(*) FROM attempt'
     rm -r results.db*
     # Values that are in metrics.json alone are there after the last step, to which a script may not come.
     tuning '"model_info": {"num_params": 1000000}, "metric": "FLOPS"'
     sed -i 's/\[1, 2\]/[1, 2, 4, 8, 16]/' ds_config.json
-    tune
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune
     expect "[ $(steps 8) = 5 ]"
     rm -r results.db*
     tuning '"model_info": {"num_params": 1000000}, "end_profile_step": 6'
-    tune
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune
     expect "[ $(steps 6) = 2 ]"
 }
 
@@ -220,8 +211,7 @@ streams__of_each_job__apart_and_in_one_log()
     printf '%s\n' '#!/bin/bash' 'echo "to stdout"' 'sleep 0.3' 'echo "to stderr" >&2' 'sleep 0.3' '"$@"' \
         'yes warning | head -c 200000 >&2' >both
     chmod +x both
-    tune --launcher "$PWD/both deepspeed --num_gpus 2"
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune --launcher "$PWD/both deepspeed --num_gpus 2"
     for result in autotuning_results/z?_*/; do
         expect "[ \"\$(head -n 1 $result/stdout.log)\" = 'to stdout' ]"
         expect "[ \"\$(head -n 1 $result/stderr.log)\" = 'to stderr' ]"
@@ -238,8 +228,7 @@ streams__of_each_job__apart_and_in_one_log()
 script__edited__said_and_run_again_with_stale()
 {
     tuning
-    tune
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune
     expect_stderr_lacks 'results were made with a different'
     echo 'print("second")' >train.py
     tune
@@ -249,8 +238,7 @@ script__edited__said_and_run_again_with_stale()
     tune --stale
     expect_only_stderr_contains 0 '2 of 2 results are stale; running them again'
     expect_sql 4 "SELECT count(*) FROM attempt WHERE job_id IN (SELECT job FROM results)"
-    tune
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune
     expect_stderr_lacks 'results were made with a different'
 }
 

@@ -94,8 +94,7 @@ deberta_example__two_and_four_gpus__latency_made_small()
         --model_name_or_path microsoft/deberta-v2-xxlarge --task_name mrpc --do_train --max_seq_length 256 \
         --per_device_train_batch_size 4 --learning_rate 13e-6 --output_dir "/tmp/mrpc out" --save_steps 0
     expect_sql 2 "SELECT count(*) FROM attempt WHERE $own"
-    tune run_glue.py --deepspeed_config ds_config.json --model_name_or_path gpt2
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune run_glue.py --deepspeed_config ds_config.json --model_name_or_path gpt2
     expect_sql 4 "SELECT count(*) FROM attempt WHERE $own"
 }
 
@@ -106,8 +105,7 @@ print_config__run_as_a_sweep__the_same_jobs()
     expect_only_stdout_contains 0 '"num_devices_per_host" = [2, 4]'
     expect_no_file results.db
     cp .stdout sweep.toml
-    tune run_glue.py --deepspeed=ds_config.json
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune run_glue.py --deepspeed=ds_config.json
     expect_said among_stdout 0 '2 jobs: + 0 new  = 2 done' plan -c sweep.toml
 }
 
@@ -171,8 +169,7 @@ metrics__each_by_old_and_new_name__in_its_direction()
     for metric in FLOPS FLOPS_per_gpu throughput forward fwd backward bwd latency step; do
         plain "\"num_gpus\": 2, \"metric\": \"$metric\"" \
             '"train_micro_batch_size_per_gpu": [1, 8], "zero_optimization": {"stage": 1}'
-        tune -d "$metric/results.db" train.py --deepspeed ds_config.json
-        expect_only_stderr 0
+        expect_after only_stderr 0 tune -d "$metric/results.db" train.py --deepspeed ds_config.json
         case $metric in
         FLOPS* | throughput) best=8 ;;
         step) continue ;; # the same of both
@@ -199,8 +196,7 @@ failures__of_the_command__cost_one_start()
     done
     plain '"num_gpus": 2' \
         '"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "zero_optimization": {"stage": [0, 1, 2, 3]}'
-    tune -j 2 train.py --deepspeed ds_config.json --mode flag
-    expect_only_stderr 6
+    expect_after only_stderr 6 tune -j 2 train.py --deepspeed ds_config.json --mode flag
     expect_sql 2 "SELECT count(*) FROM attempt"
 }
 
@@ -218,8 +214,7 @@ failures__alike__pause_and_limit()
     tune --pause-after 2 -j 1 train.py --deepspeed ds_config.json --mode fail
     expect_only_stderr_contains 6 '2 jobs failed the same way and none succeeded, so no more jobs are started'
     expect_sql "2" "SELECT count(*) FROM attempt WHERE $own"
-    tune --max-fail 1 -j 1 train.py --deepspeed ds_config.json --mode fail
-    expect_only_stderr 3
+    expect_after only_stderr 3 tune --max-fail 1 -j 1 train.py --deepspeed ds_config.json --mode fail
     expect_sql "3" "SELECT count(*) FROM attempt WHERE $own"
 }
 
@@ -231,8 +226,7 @@ failures__by_how_they_ended__not_by_the_word_error()
     for mode in kill silent fail; do
         tuned 3 --mode "$mode"
     done
-    tune --timeout 300ms train.py --deepspeed ds_config.json --mode hang
-    expect_only_stderr 3
+    expect_after only_stderr 3 tune --timeout 300ms train.py --deepspeed ds_config.json --mode hang
     expect_sql '|
 signal|
 no-metric|
@@ -242,8 +236,7 @@ timeout|' "SELECT failure, iif(failure = 'exit', message, '') FROM attempt WHERE
     grep -q 'still running after' \
         autotuning_results/*/reason.txt || fail "no reason in reason.txt"
     # A failure is tried again when one asks for it.
-    tune --timeout 300ms --retry-failed train.py --deepspeed ds_config.json --mode silent
-    expect_only_stderr 3
+    expect_after only_stderr 3 tune --timeout 300ms --retry-failed train.py --deepspeed ds_config.json --mode silent
     expect_sql 6 "SELECT count(*) FROM attempt WHERE $own"
 }
 
@@ -365,8 +358,7 @@ tuners__fewer_trials__the_same_files()
     expect_file_contains autotuning_results/summary.txt 'Total number of experiments: 3.'
     plain '"num_gpus": 2, "tuner_type": "model_based", "tuner_early_stopping": 5, "exps_dir": "e", "results_dir": "r"' \
         "$config"
-    tune -d model.db train.py --deepspeed ds_config.json
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune -d model.db train.py --deepspeed ds_config.json
     expect_sql 1 "SELECT count(*) BETWEEN 5 AND 15 FROM attempt WHERE $own" model.db
     expect_file r/cmd_optimal.txt e/sweep.toml
 }
@@ -376,8 +368,7 @@ arg_mappings__blanks_and_spellings__both_sides_agree()
     plain '"num_gpus": 2, "arg_mappings": {"train_micro_batch_size_per_gpu ": " --per-device-train-batch-size ", '\
 '"gradient_accumulation_steps": "gas"}' \
         '"train_micro_batch_size_per_gpu": [2], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
-    tune train.py --per_device_train_batch_size=4 --deepspeed ds_config.json
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune train.py --per_device_train_batch_size=4 --deepspeed ds_config.json
     expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per_device_train_batch_size=2 ' ' --gas 4'
 }
 
@@ -436,8 +427,7 @@ trainers_arguments__nothing_mapped__both_sides_agree()
     plain '"num_gpus": 2' \
         '"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 16, "zero_optimization": {"stage": 1},
         "amp": {"enabled": false, "opt_level": "O2"}'
-    tune train.py --per-device-train-batch-size=1 --deepspeed ds_config.json
-    expect_only_stderr 0
+    expect_after only_stderr 0 tune train.py --per-device-train-batch-size=1 --deepspeed ds_config.json
     expect_sql 'ok|2' 'SELECT state, count(*) FROM results GROUP BY 1'
     expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per-device-train-batch-size=4 '
     expect_file_contains autotuning_results/cmd_optimal.txt ' --gradient_accumulation_steps 2' ' --fp16_opt_level O2'

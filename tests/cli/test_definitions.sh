@@ -29,8 +29,7 @@ run_it() # FILE-AND-OPTIONS
 
 run_quietly()
 {
-    run_it "$@"
-    expect_silent 0
+    expect_after silent 0 run_it "$@"
 }
 
 # The present sweep file, run again: what is said of a metric whose definition has changed.
@@ -311,8 +310,7 @@ runner_killed__while_numbers_are_made_anew__all_or_none()
     need_fault_points
     measured 1,2 "$regex"
     step_sweep 1,2 regex='total ([0-9]+) ms'
-    run_killed numbers-renewed run -c s.toml --progress none
-    expect_only_stderr 137
+    expect_after only_stderr 137 run_killed numbers-renewed run -c s.toml --progress none
     expect_values "1:100.0 2:100.0"
     expect_said only_stdout 0 "results.db: all well" check -d results.db
     expect_renewed t "read again from the output of 2 runs"
@@ -405,8 +403,7 @@ no_metric__output_that_ends_in_nan__stays_failed()
     run_ended 3 -c s.toml
     expect "[ $(cat results.db.d/*/*/output.log | grep -c '^t: ') = 2 ]"
     sed -i 's/^regex.*/key = "t"/' s.toml
-    run_it -c s.toml
-    expect_only_stdout 3
+    expect_after only_stdout 3 run_it -c s.toml
     expect_sql "failed|diverged" "SELECT state, failure FROM job"
 }
 

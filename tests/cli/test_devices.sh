@@ -351,8 +351,7 @@ condition__of_a_device__metrics_of_the_attempt()
         job.metrics.tokens: key=tokens)
     printf '%s\n' 'echo "tokens: 3000"' 'sleep 0.3' 'echo "3145728 0 1100 81 500000 31000 96 9" >devices/0' \
         'sleep 0.3' >job.sh
-    with_nvml run_meshsweep run --progress none --limit 1
-    expect_only_stderr 0
+    expect_after only_stderr 0 with_nvml run_meshsweep run --progress none --limit 1
     expect_sql "1100.0|81.0|30.0|2.0|100.0" "SELECT device_clock_least, device_temperature, device_energy, device_ecc,
         per_joule FROM results WHERE state = 'ok'"
     expect_sql "1|1|1|1" "SELECT device_clock > 1100 AND device_clock < 1700, device_power > 300 AND device_power < 500,
@@ -377,17 +376,14 @@ condition__limit_of_power__no_time_is_learned()
         local: devices='[0]' sample=50ms wait_clean=0 model: layers=24 hidden=2048 heads=16 vocab=32000 seq=1024 \
         training_spec: seed=1,2,3,4,5,6 cluster_spec:: num_hosts=1 num_devices_per_host=1 device=H100 \
         parallel_spec:: micro_batch=1 predict: framework=fsdp prune=off >sweep.toml
-    with_nvml run_meshsweep run --progress none --limit 2
-    expect_only_stderr 0
+    expect_after only_stderr 0 with_nvml run_meshsweep run --progress none --limit 2
     echo "3145728 0 1100 50 300000 1000 4 7 350000" >devices/0
-    with_nvml run_meshsweep run --progress none --limit 2
-    expect_only_stderr 0
+    expect_after only_stderr 0 with_nvml run_meshsweep run --progress none --limit 2
     expect_sql "memory|4
 time|2" "SELECT quantity, count(*) FROM observation GROUP BY 1"
     expect_sql "350.0|700.0" "SELECT min(value), max(value) FROM summary WHERE name = 'device_power_limit'"
     sed -i 's/^micro_batch = 1/&\npower_limit = 350/' sweep.toml
-    with_nvml run_meshsweep run --progress none --limit 2
-    expect_only_stderr 0
+    expect_after only_stderr 0 with_nvml run_meshsweep run --progress none --limit 2
     expect_sql "4" "SELECT count(*) FROM observation WHERE quantity = 'time'"
 }
 
@@ -397,8 +393,7 @@ condition__not_to_be_had__null_with_the_reason()
     echo "3145728 0 1700 -1 -1 -1 0" >devices/0
     device_sweep < <(toml devices='[0]' sample=50ms wait_clean=0 metrics.per_joule: expression='n / energy' \
         better=max)
-    with_nvml run_meshsweep run --progress none --limit 1
-    expect_only_stderr 0
+    expect_after only_stderr 0 with_nvml run_meshsweep run --progress none --limit 1
     expect_sql "1700.0|0.0|1" "SELECT device_clock, device_throttled, per_joule IS NULL FROM results WHERE state = 'ok'"
     expect_sql '|not supported|not supported' "SELECT device_condition ->> '\$.0.power',
         device_condition ->> '\$.0.why.power', device_condition ->> '\$.0.why.ecc' FROM attempt"
@@ -416,8 +411,7 @@ slowed_sweep() # DEVICES LINES
     toml sweep: objective=max:rate job: command='["/bin/sh", "-c", "echo rate: {x}"]' \
         job.metrics.rate: key=rate parallel_spec: x=1,2,3,4,5,6,7,8 local: wait_clean=0 devices=0,1,2,3,4,5,6 "$2" \
         >sweep.toml
-    with_nvml run_meshsweep run --progress none --only 'x < 8' -j 7
-    expect_only_stderr 0
+    expect_after only_stderr 0 with_nvml run_meshsweep run --progress none --only 'x < 8' -j 7
     expect_sql "7|0" "SELECT count(DISTINCT devices), count(device_note) FROM attempt"
     sed -i "s/^devices = .*/devices = $1/" sweep.toml
 }

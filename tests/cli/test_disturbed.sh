@@ -41,8 +41,7 @@ database__disk_error__said_and_gone_on_from()
             [ "$call-$file" != pread-results.db-wal ] || continue # nothing is in it yet
             rm -rf results.db*
             begun_sweep
-            run_disturbed "$call" "$EIO" "$file" run --progress none
-            expect_only_stderr 1
+            expect_after only_stderr 1 run_disturbed "$call" "$EIO" "$file" run --progress none
             expect_stderr 'meshsweep: database results.db: disk I/O error: the disk reported an error; check the file '\
 'system and start again: nothing recorded is lost'
             expect_recovered
@@ -99,8 +98,7 @@ log__over_a_quota__is_lost_and_no_verdict()
             impatient
             mv job.sh whole.sh
             echo 'echo cut' >job.sh
-            run_disturbed "$call" "$number" /slots/room run --progress none
-            expect_only_stderr 5
+            expect_after only_stderr 5 run_disturbed "$call" "$number" /slots/room run --progress none
             expect_stderr_contains 'giving up: the host cannot run jobs: the disk or a quota is full, or a file cannot'
             expect_sql "0|lost|host" "SELECT (SELECT count(*) FROM job WHERE state = 'failed'), failure, blame
                 FROM attempt WHERE state = 'failed' GROUP BY 2, 3"

@@ -136,8 +136,7 @@ nothing_yet() { :; }
 
 dead_runner()
 {
-    run_killed spawned:3 run -j 2 --progress none
-    expect_only_stderr 137
+    expect_after only_stderr 137 run_killed spawned:3 run -j 2 --progress none
 }
 
 every_point__first_pass_in_a_fresh_database__as_undisturbed()
@@ -186,8 +185,7 @@ many_jobs__dying_while_they_are_listed__all_are_there_once()
         grep -q "^index|spec_hash|spec|CREATE UNIQUE INDEX" whole || fail "there is no index of specs"
         for point in $middle $([ -n "$same" ] || echo enumerated enumeration-committed); do
             rm -rf results.db*
-            run_killed "$point" run --progress none --limit 1
-            expect_only_stderr 137
+            expect_after only_stderr 137 run_killed "$point" run --progress none --limit 1
             run_silently 0 --limit 1
             schema_and_jobs >resumed
             diff -u whole resumed >difference || fail "after $point: $(cat difference)"
@@ -221,8 +219,7 @@ first_part__before_the_rest_is_listed__runs()
     for section in '' parallel_spec; do
         rm -rf results.db*
         sweep_in_parts true ${section:+"$section"}
-        run_killed job-enumerated:20000 run --progress none -j 2
-        expect_only_stderr 137
+        expect_after only_stderr 137 run_killed job-enumerated:20000 run --progress none -j 2
         expect_sql "4096|0|1" "SELECT jobs, enumerated, (SELECT count(*) > 100 FROM attempt) FROM sweep"
         run_silently 0 --limit 2
         expect_all_parts
@@ -236,8 +233,7 @@ second_part__dying_around_it__all_are_there_once()
     for point in enumeration-committed enumerated:2 batch-written:2 batch-committed:2; do
         rm -rf results.db*
         sweep_in_parts true
-        run_killed "$point" run --progress none -j 2
-        expect_only_stderr 137
+        expect_after only_stderr 137 run_killed "$point" run --progress none -j 2
         run_silently 0 --limit 2
         expect_all_parts
         # Some of the first part may have been recorded before.
@@ -295,8 +291,7 @@ search__every_strategy_dying_around_its_trials__same_decisions()
         [ -n "${MESHSWEEP_FULL-}" ] || set -- "${points[turn++ % 3]}"
         for point in "${@:-${points[@]}}"; do
             rm -rf results.db*
-            run_killed "$point" run -j 1 --progress none
-            expect_only_stderr 137
+            expect_after only_stderr 137 run_killed "$point" run -j 1 --progress none
             search_ended -j 1
             decisions >resumed
             diff -u whole resumed >difference || fail "$strategy after $point: $(cat difference)"
@@ -316,8 +311,7 @@ submission__dying_at_each_point__goes_to_slurm_once()
         rm -rf results.db* slurm bin
         stand_ins
         slurm_sweep 3 </dev/null
-        run_killed "$point" run --executor slurm --progress none
-        expect_only_stderr 137
+        expect_after only_stderr 137 run_killed "$point" run --executor slurm --progress none
         expect_run silent 0 run --executor slurm --progress none
         expect "[ \"\$(find slurm -name 'job.*' | wc -l)\" = 1 ]"
         expect_sql "ok|1|3|3" "SELECT state, max(number), count(*), count(DISTINCT job_id) FROM attempt GROUP BY state"
@@ -330,8 +324,7 @@ step__started_and_not_recorded__lost_and_tried_again()
     stand_ins
     slurm_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
     in_allocation
-    run_killed spawned run --executor slurm --in-allocation --progress none
-    expect_only_stderr 137
+    expect_after only_stderr 137 run_killed spawned run --executor slurm --in-allocation --progress none
     expect_run silent 0 run --executor slurm --in-allocation --progress none
     expect_sql "1|lost
 2|ok" "SELECT number, coalesce(failure, state) FROM attempt ORDER BY id"

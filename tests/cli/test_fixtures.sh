@@ -87,8 +87,7 @@ server__runner_dies_around_a_start__nothing_left_and_all_ran()
         rm -rf results.db* starts served
         served_sweep
         : >starts
-        run_killed "$point" run --progress none
-        expect_only_stderr 137
+        expect_after only_stderr 137 run_killed "$point" run --progress none
         expect_sql starting "SELECT state FROM fixture_start"
         wait_until none_is_left 20
         run_silently 0

@@ -59,8 +59,7 @@ sweep__of_all_kinds_of_ends__classified()
     cluster_sweep 8 'case {n} in 2) exit 7 ;; 3) sleep 100 ;; 4) kill -KILL $$ ;; 5) exit 99 ;; 6) exit 100 ;; '\
 '7) exit 0 ;; 8) exit 255 ;; esac; echo "score: {n}"' </dev/null
     sed -i 's/timeout = "60s"/timeout = "8s"/' sweep.toml
-    run_at_engine
-    expect_silent 3
+    expect_after silent 3 run_at_engine
     expect_sql "ok|0|1
 exit|7|1
 timeout||1
@@ -79,8 +78,7 @@ request__slots_and_options__asked_for()
     cluster
     cluster_sweep 1 'echo "$NSLOTS $PE"; echo "score: 1"' < <(toml queue=all.q options='["-p -5"]' \
         cluster_spec:: cpus_per_task=4)
-    run_at_engine
-    expect_silent 0
+    expect_after silent 0 run_at_engine
     expect_sql "4 smp
 score: 1" "SELECT log_tail FROM attempt"
 }
@@ -90,8 +88,7 @@ time_limit__of_the_engine__a_timeout()
     cluster
     cluster_sweep 1 'sleep 100' < <(toml options='["-l h_rt=3"]')
     sed -i '/^timeout/d' sweep.toml
-    run_at_engine
-    expect_silent 3
+    expect_after silent 3 run_at_engine
     expect_sql "timeout|1|1" "SELECT failure, number, message LIKE 'Grid Engine job 1.1: TIMEOUT%on node%' FROM attempt"
 }
 
@@ -127,8 +124,7 @@ directory__missing__an_error_state_that_is_told_and_removed()
 {
     cluster
     cluster_sweep 2 < <(toml options='["-wd /nonexistent"]')
-    run_at_engine
-    expect_only_status 3
+    expect_after only_status 3 run_at_engine
     expect_sql "spawn|2" "SELECT failure, count(DISTINCT job_id) FROM attempt GROUP BY 1"
     expect_sql 1 "SELECT message LIKE '%Grid Engine job 1._: FAILED (error state Eqw)%' FROM attempt LIMIT 1"
     expect '[ -z "$(qstat -u root)" ]'
@@ -145,8 +141,7 @@ wrong_words__held_and_said_once()
     run_at_engine
     expect_only_stderr_contains 2 'unknown resource "nosuch"'
     sed -i '/nosuch/d' sweep.toml
-    run_at_engine
-    expect_silent 0
+    expect_after silent 0 run_at_engine
     expect_each_once 3
 }
 
@@ -155,8 +150,7 @@ limit__on_jobs__the_rest_later()
     cluster
     cluster_sweep 5 < <(toml array_size=1)
     set_global max_u_jobs 2
-    run_at_engine
-    expect_silent 0
+    expect_after silent 0 run_at_engine
     expect_each_once 5
 }
 
@@ -165,8 +159,7 @@ limit__on_tasks_of_an_array__halved()
     cluster
     cluster_sweep 8 </dev/null
     set_global max_aj_tasks 3
-    run_at_engine
-    expect_silent 0
+    expect_after silent 0 run_at_engine
     expect_each_once 8
 }
 
@@ -259,10 +252,8 @@ id=\$(\$real "\$@") || exit
 echo "\$id"
 END
         touch "$moment"
-        run_at_engine
-        expect_only_stderr 137
-        run_at_engine
-        expect_silent 0
+        expect_after only_stderr 137 run_at_engine
+        expect_after silent 0 run_at_engine
         expect_each_once 3
     done
     # Two arrays in all: one for each moment.
@@ -318,8 +309,7 @@ jobs__300_while_runner_host_and_qmaster_die__counted_by_themselves()
         3) start_qmaster ;;
         esac
     done
-    run_at_engine
-    expect_silent 0
+    expect_after silent 0 run_at_engine
     expect_counts_agree 300
     echo "# $(sql "SELECT count(*) || ' attempts, ' || sum(failure IS 'lost') || ' lost' FROM attempt")," \
         "$(cat runs/* | wc -l) executions"

@@ -84,8 +84,7 @@ log__cut_after_a_runner_was_killed__said_and_gone_on_from()
     small_sweep sweep.toml
     for bytes in 0 4000; do
         rm -rf results.db*
-        run_killed runner-ended run --progress none
-        expect_only_status 137
+        expect_after only_status 137 run_killed runner-ended run --progress none
         truncate -s "$bytes" results.db-wal
         expect_run only_stderr 0 run --progress none
         expect_stderr 'meshsweep: another program has truncated results.db-wal since the last run; the newest records '\
@@ -100,8 +99,7 @@ log__cut_after_a_killed_run__said_by_a_repair()
 {
     need_fault_points
     small_sweep sweep.toml
-    run_killed runner-ended run --progress none
-    expect_only_status 137
+    expect_after only_status 137 run_killed runner-ended run --progress none
     truncate -s 0 results.db-wal
     run_meshsweep check --repair -d results.db
     expect_among_stderr 0 'another program has truncated results.db-wal since the last run; the newest records '\

@@ -163,8 +163,7 @@ node_at_slurm__broken__excluded()
     stand_ins
     echo "[ \"\$SLURM_JOB_NODELIST\" != n0 ] || { $ecc; }; echo \"score: \$1\"" >job.sh
     slurm_sweep 8 'sh job.sh {n}' </dev/null
-    run_at_slurm -j 2
-    expect_only_stderr 0
+    expect_after only_stderr 0 run_at_slurm -j 2
     expect_stderr_contains 'node n0 is set aside: 2 jobs failed on it and succeeded elsewhere (exit status 1: Runtime'
     expect_sql "ok|8" "SELECT state, count(*) FROM job GROUP BY 1"
     expect_sql "n0||2" "SELECT host, device, jobs FROM place"

@@ -503,8 +503,7 @@ server__beside_the_training__takes_its_share()
     shared_sweep 'vllm_mode = "colocate"' 'vllm_gpu_memory_utilization = 0.9' 'vllm_enable_sleep_mode = [false, true]'
     expect_only_status 0
     expect_sql $'certain\nfits' "$verdicts" :memory:
-    shared_sweep 'colocate_all_models = true' 'vllm_enable_sleep = [false, true]'
-    expect_only_status 0
+    expect_after only_status 0 shared_sweep 'colocate_all_models = true' 'vllm_enable_sleep = [false, true]'
     expect_sql $'certain\nfits' "$verdicts" :memory:
     shared_sweep 'server_memory = 1'
     expect_any_stdout
@@ -528,8 +527,7 @@ adapters_and_weights__compared_nowhere__wide_and_marked()
 # By the cube root at most; above its own power a device is no faster.
 power__limited__clocks_follow()
 {
-    shared_sweep 'power_limit = [350, 700, 900]'
-    expect_only_status 0
+    expect_after only_status 0 shared_sweep 'power_limit = [350, 700, 900]'
     expect_sql 1 "WITH t AS (SELECT value->>'power_limit' AS watts, value->>'predicted_time' AS s
         FROM json_each(readfile('.stdout'), '\$.records')) SELECT a.s > 1.1 * b.s AND a.s < 1.26 * b.s AND b.s = c.s
         FROM t AS a, t AS b, t AS c WHERE a.watts = 350 AND b.watts = 700 AND c.watts = 900" :memory:
@@ -541,8 +539,7 @@ power__limited__clocks_follow()
 
 fp4_format__of_megatron__is_a_precision()
 {
-    shared_sweep 'fp4_format = ["none", "e2m1"]'
-    expect_only_status 0
+    expect_after only_status 0 shared_sweep 'fp4_format = ["none", "e2m1"]'
     sed -i 's/"H100"/"B200"/' sweep.toml
     expect_run only_status 0 predict --json
     expect_sql 1 "SELECT max(value->>'predicted_time') > 1.1 * min(value->>'predicted_time')
@@ -552,8 +549,7 @@ fp4_format__of_megatron__is_a_precision()
 # Successors of a device are not slower at equal precision.
 devices__that_follow_one_another__not_slower()
 {
-    shared_sweep 'precision = ["bf16", "fp8"]'
-    expect_only_status 0
+    expect_after only_status 0 shared_sweep 'precision = ["bf16", "fp8"]'
     sed -i -e 's/^seq = .*/seq = [4096, 32768]/; s/hf-trainer/megatron/' -e '/^device = /c\
 device = ["V100-32GB", "A100-80GB", "H100", "H200", "B200", "B300", "GB200", "GB300", "R100", "MI300X", "MI325X",\
     "MI350X", "MI355X", "MI455X", "TPU-v5p", "TPU-v7", "Trainium2", "Trainium3", "Gaudi-2", "Gaudi-3", "L40",\

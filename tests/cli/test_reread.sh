@@ -62,8 +62,7 @@ nothing was written (--dry-run)"
     dump >before
     expect_said only_stdout 0 "4 runs read again, 0 changed" reread -c s.toml
     dump | cmp - before || fail "a second reading has changed the database"
-    run_it --only 'x < 3'
-    expect_silent 0
+    expect_after silent 0 run_it --only 'x < 3'
     expect_sql 4 "SELECT count(*) FROM attempt"
     expect_said only_stdout 0 "results.db: all well" check -d results.db
 }
@@ -176,8 +175,7 @@ killed_in_the_middle__all_or_none()
     expect_status 3
     ends_sweep step "$added_loss"
     dump >before
-    run_killed numbers-renewed reread -c s.toml
-    expect_only_stderr 137
+    expect_after only_stderr 137 run_killed numbers-renewed reread -c s.toml
     dump | cmp - before || fail "the database has a part of the change"
     expect_said only_stdout_contains 0 "no-metric -> ok: 2 runs, 2 jobs" reread -c s.toml
 }
@@ -195,8 +193,7 @@ pending|" "SELECT state, failure FROM job ORDER BY id DESC"
     sed -i "s/^regex.*/regex = 'step ([0-9]+) ms'/" s.toml
     expect_said only_stdout_contains 0 "diverged -> ok: 1 run, 1 job" reread -c s.toml
     expect_sql "ok  1.0, ok  2.0" "$states"
-    run_it
-    expect_silent 0
+    expect_after silent 0 run_it
     expect_sql 2 "SELECT count(*) FROM attempt"
 }
 
@@ -216,8 +213,7 @@ run__patterns_changed_or_a_line_nearly_matches__names_reread()
     expect_stderr "meshsweep: 2 failed jobs were read with other readers or failure patterns; \`meshsweep reread\` \
 reads them again"
     expect_said only_stdout_contains 0 "exit -> oom: 1 run, 1 job" reread -c s.toml
-    run_it
-    expect_only_stdout 3
+    expect_after only_stdout 3 run_it
 }
 
 wrong_use__says_what_to_do()

@@ -54,8 +54,7 @@ sbom__program__every_library_and_text()
 {
     local file count
     make_sbom
-    check_sbom sbom.json
-    expect_only_stdout 0
+    expect_after only_stdout 0 check_sbom sbom.json
     # Each library, by the package of its own file.
     libraries | while IFS= read -r file; do
         dpkg-query -S "$(realpath "$file")" "$file" "/usr$file" 2>/dev/null | grep -v '^diversion by' | head -n 1 |
@@ -111,8 +110,7 @@ END
     run_command env PATH="$PWD/bin:$PATH" python3 "$source_dir/scripts/sbom.py" "$meshsweep"
     expect_only_stdout_contains 0 "pkg:deb/debian/libdiverted3@3.1?arch=amd64"
     cp .stdout sbom.json
-    check_sbom sbom.json
-    expect_only_stdout 0
+    expect_after only_stdout 0 check_sbom sbom.json
     of_sbom "*(p['name'] + '=' + p['licenseConcluded'] for p in d['packages'])" >told
     expect_file_contains told "meshsweep=MIT libdiverted3=NOASSERTION libhand.so.1=NOASSERTION"
     expect_file_contains sbom.json "$(sha256sum <libhand.so.1 | cut -d ' ' -f 1)"

@@ -70,8 +70,7 @@ secrets__of_a_runner_that_was_killed__not_recorded()
     secret_sweep
     sed -i 's/lost = 1/lost = 9/' sweep.toml
     for point in start-written outcome-taken samples-written closing; do
-        run_killed "$point" run --progress none
-        expect_only_status 137
+        expect_after only_status 137 run_killed "$point" run --progress none
         expect_nothing_recorded
     done
     run_silently 3

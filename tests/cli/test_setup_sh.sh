@@ -37,8 +37,7 @@ nothing_missing__silent_and_no_package_manager()
 {
     path_without
     apt_get 'exit 1'
-    run_setup build
-    expect_silent 0
+    expect_after silent 0 run_setup build
     expect_no_file asked
 }
 
@@ -63,8 +62,7 @@ missing__installed()
 no_package_manager__one_sentence_that_names_them()
 {
     path_without automake make
-    run_setup build
-    expect_only_stderr 1
+    expect_after only_stderr 1 run_setup build
     expect_stderr 'setup.sh: these Debian packages (or their like) are needed, and there is no apt-get: automake make'
 }
 

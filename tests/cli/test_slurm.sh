@@ -347,8 +347,7 @@ END
     mv bin/sbatch bin/sbatch.real
     { echo '#!/bin/sh'; cat bin/sbatch.sh; } >bin/sbatch
     chmod +x bin/sbatch
-    run_at_slurm
-    expect_only_status 2
+    expect_after only_status 2 run_at_slurm
     expect_sql "bad|held|2
 good|ok|2" "SELECT partition, state, count(*) FROM results GROUP BY 1, 2"
 }
@@ -361,8 +360,7 @@ sbatch: error: QOSMaxWallDurationPerJobLimit
 sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size)
 END
     slurm_sweep 2 </dev/null
-    run_at_slurm
-    expect_only_status 2
+    expect_after only_status 2 run_at_slurm
     expect_sql "pending|2|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
 }
 
@@ -420,8 +418,7 @@ runner__killed_before_or_after_the_submission__submitted_once()
         touch "slurm/$moment"
         [ "$moment" = kill-after ] || touch slurm/stop-before
         slurm_sweep 3 </dev/null
-        run_at_slurm
-        expect_only_stderr 137
+        expect_after only_stderr 137 run_at_slurm
         rm -f slurm/stop-before
         at_slurm 0
         expect "[ $(jobs_submitted) = 1 ]"

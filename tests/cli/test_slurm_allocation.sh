@@ -50,8 +50,7 @@ in_allocation__ends_of_steps__told_apart()
 lost = 1
 END
     in_allocation
-    run_in_allocation
-    expect_silent 5
+    expect_after silent 5 run_in_allocation
     expect_sql "ok|
 exit|exit status 7
 oom|exit status 1: CUDA out of memory. Tried to allocate
@@ -67,8 +66,7 @@ in_allocation__time_limit__step_asked_to_end()
     slurm_sweep 1 'trap "echo told; exit 5" TERM; while :; do sleep 0.05; done' </dev/null
     in_allocation
     sed -i 's/timeout = "60s"/timeout = "400ms"/' sweep.toml
-    run_in_allocation
-    expect_silent 3
+    expect_after silent 3 run_in_allocation
     expect_sql "timeout|timeout: still running after 400ms|told" \
         "SELECT failure, message, trim(log_tail, char(10)) FROM attempt"
     expect "[ -z \"\$(ls slurm/steps)\" ]" "grep -q '^TERM 1' slurm/cancelled"
@@ -84,8 +82,7 @@ in_allocation__runner_killed__its_steps_ended_by_the_next()
     # The process stands for a step on another node: it does not notice.
     sleep 100 &
     echo "1.77|$(sql "SELECT value FROM meta WHERE name = 'identity'"):1:1 $!" >slurm/steps/1.77
-    run_in_allocation
-    expect_silent 0
+    expect_after silent 0 run_in_allocation
     expect "! kill -0 $! 2>/dev/null"
     expect_sql "lost
 ok" "SELECT coalesce(failure, state) FROM attempt ORDER BY id"
@@ -97,8 +94,7 @@ in_allocation__step_refused__not_started()
     echo "Requested node configuration is not available" >slurm/refuse-step
     slurm_sweep 1 < <(toml retry: spawn=1)
     in_allocation
-    run_in_allocation
-    expect_silent 3
+    expect_after silent 3 run_in_allocation
     expect_sql spawn "SELECT failure FROM attempt"
 }
 

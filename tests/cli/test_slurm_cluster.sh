@@ -148,8 +148,7 @@ runner__killed_around_the_submission__submitted_once()
         rm -rf results.db* sweep.toml
         cluster_sweep 3 </dev/null
         deadly_sbatch "$moment"
-        run_at_slurm
-        expect_only_stderr 137
+        expect_after only_stderr 137 run_at_slurm
         at_slurm 0
         expect_each_once 3
     done

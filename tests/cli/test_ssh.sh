@@ -73,8 +73,7 @@ hosts__one_host_jobs__spread_as_slots_allow()
 'n=0; while [ $(ls | grep -c ^begun) -lt 6 ] && [ $n -lt 300 ]; do : >begun.{n}; n=$((n+1)); sleep 0.1; done' <<'END'
 hosts = ["a2 slots=2", "a3", "a4 slots=2", "a5"]
 END
-    run_on_hosts
-    expect_only_stderr 0
+    expect_after only_stderr 0 run_on_hosts
     # All six at once, each where a device was to be had.
     expect_sql "a2|a2:0|ssh
 a2|a2:1|ssh
@@ -99,8 +98,7 @@ hosts = ["a2 slots=2", "a3 slots=2", "a4 slots=2"]
 num_hosts = [1, 2, 4]
 num_devices_per_host = 1
 END
-    run_on_hosts
-    expect_only_stderr 0
+    expect_after only_stderr 0 run_on_hosts
     expect_sql "1|1|ok
 2|4|ok" "SELECT r.num_hosts, length(a.devices) - length(replace(a.devices, ':', '')), a.state FROM attempt AS a JOIN
 results AS r ON r.job = a.job_id ORDER BY 1"
@@ -119,8 +117,7 @@ hosts__timeout__remote_tree_ended()
 hosts = ["a2"]
 END
     sed -i 's/timeout = .*/timeout = "2s"/' sweep.toml
-    run_on_hosts
-    expect_only_stderr 3
+    expect_after only_stderr 3 run_on_hosts
     expect_sql "timeout|a2|timeout: still running after 2.0s" "SELECT failure, host, message FROM attempt"
     expect '! pgrep -x -f "sleep 61[789]"'
 }
@@ -132,8 +129,7 @@ hosts__ends__as_the_job_has_them()
 'exit 1 ;; 4) sleep 600 & ;; esac' <<'END'
 hosts = ["a2 slots=4"]
 END
-    run_on_hosts --keep-going
-    expect_only_stderr 3
+    expect_after only_stderr 3 run_on_hosts --keep-going
     expect_sql "exit|exit status 7|0
 signal|killed by signal 11 (SIGSEGV)|0
 oom|exit status 1: CUDA out of memory. Tried to allocate|0
@@ -152,8 +148,7 @@ END
     expect_sql 4 "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')"
     run_meshsweep run --progress none
     expect_only_stderr_contains 1 "4 attempts were submitted to ssh; collect them with \`meshsweep run --executor ssh\`"
-    run_on_hosts
-    expect_only_stderr 0
+    expect_after only_stderr 0 run_on_hosts
     expect_sql "failed|lost|4
 ok||4" "SELECT state, failure, count(*) FROM attempt GROUP BY 1, 2"
     expect '[ "$(executions)" = 8 ]' '[ "$(cat ended.* | wc -l)" = 4 ]'
@@ -251,8 +246,7 @@ path = "config.yaml"
 [job.file.add]
 "depth" = "n"
 END
-    run_on_hosts
-    expect_only_stderr 0
+    expect_after only_stderr 0 run_on_hosts
     expect_sql "ok|a2|2001
 ok|a3|2001" "SELECT a.state, host, (SELECT count(*) FROM metric AS m WHERE m.attempt_id = a.id AND m.name = 'rate') FROM
 attempt AS a ORDER BY 2"

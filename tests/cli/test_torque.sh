@@ -66,8 +66,7 @@ sweep__of_all_kinds_of_ends__classified()
     cluster_sweep 5 \
         'case {n} in 2) exit 7 ;; 3) sleep 100 ;; 4) kill -KILL $$ ;; 5) exit 0 ;; esac; echo "score: {n}"' </dev/null
     sed -i 's/timeout = "60s"/timeout = "3s"/' sweep.toml
-    run_at_torque
-    expect_silent 3
+    expect_after silent 3 run_at_torque
     expect_sql "torque|ok|0
 torque|exit|7
 torque|timeout|
@@ -99,8 +98,7 @@ queue__that_is_not_there__held_and_said_once()
     expect_only_stderr_contains 2 "invalid partition specified: no-such"
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     sed -i '/no-such/d' sweep.toml
-    run_at_torque
-    expect_silent 0
+    expect_after silent 0 run_at_torque
     expect_sql "ok|3" "SELECT state, count(*) FROM attempt GROUP BY 1"
 }
 
