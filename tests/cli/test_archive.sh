@@ -24,13 +24,6 @@ sweep_with() # X [MORE-LINES]
         parallel_spec: "x = $1" >sweep.toml
 }
 
-run_it()
-{
-    run_meshsweep run --progress none
-    expect_no_stdout
-    expect_any_stderr
-}
-
 # Prints what commands that read logs say.
 answers()
 {
@@ -57,8 +50,7 @@ count_files() # PATTERN
 logs__archived__read_as_before_and_brought_back()
 {
     logging_sweep '[1, 2, 3]'
-    run_it
-    expect_status 3
+    run_ended 3
     answers >before
     grep -q 'step 500 1.500 ms' before || fail "the answers hold no log"
     files_now >files
@@ -85,8 +77,7 @@ take = \"max\""
 one_job__named_or_old__no_other()
 {
     logging_sweep '[1, 2, 3]'
-    run_it
-    expect_status 3
+    run_ended 3
     expect_said only_stdout 0 "0 files compressed" archive --older-than 1d
     expect_said only_stdout_contains 0 "4 files compressed: " archive 2
     sql "UPDATE attempt SET ended = ended - 86400000 * 3 WHERE job_id = 1"
@@ -122,8 +113,7 @@ killed__at_each_step__nothing_lost()
     need_fault_points
     local point times way
     logging_sweep '[1, 2]'
-    run_it
-    expect_status 0
+    run_ended 0
     answers >before
     files_now >files
     for way in '' --undo; do
@@ -151,8 +141,7 @@ server__ended__its_log_compressed_and_not_that_of_a_step()
     logging_sweep '[1]'
     toml fixture:: name=server start='["sh", "-c", "seq 3000; exec sleep 1000"]' ready='{ regex = "^3000$" }' \
         fixture:: name=data start='["seq", "3000"]' >>sweep.toml
-    run_it
-    expect_status 0
+    run_ended 0
     log=results.db.d/$(sql "SELECT directory FROM fixture_start WHERE name = 'server'")/output.log
     cp "$log" before
     expect_said only_stdout_contains 0 "4 files compressed: " archive 1
@@ -171,8 +160,7 @@ something_else__in_the_way__both_kept()
 {
     local directory
     logging_sweep '[1]'
-    run_it
-    expect_status 0
+    run_ended 0
     directory=results.db.d/$(sql "SELECT directory FROM attempt")
     echo mine | gzip >"$directory/output.log.gz"
     mv "$directory/stdout.log" elsewhere
@@ -198,8 +186,7 @@ leftovers__gc__listed_then_removed_and_nothing_else()
 {
     local own key
     logging_sweep '[1, 2]'
-    run_it
-    expect_status 0
+    run_ended 0
     own=results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 1")
     key=${own%/*}
     expect_said only_stdout 0 "0 leftovers, 0 B" gc

@@ -23,14 +23,6 @@ END
         job.metrics.rate: json=rate job.metrics.accuracy: json=accuracy parallel_spec: "x = $1" >sweep.toml
 }
 
-run_it() # STATUS ARGS
-{
-    run_meshsweep run --progress none "${@:2}"
-    expect_no_stdout
-    expect_any_stderr
-    expect_status "$1"
-}
-
 # Every sample, to the last bit; without their attempts' numbers, which a merged database has its own of.
 samples_of() # DATABASE [TABLE]
 {
@@ -69,7 +61,7 @@ archived()
 samples__archived__the_same_answers_and_brought_back()
 {
     sampled_sweep '[1, 2, 3]'
-    run_it 3
+    run_ended 3
     sql "INSERT INTO attempt (job_id, number, runner_id, state, kind, started, ended)
         SELECT 1, 2, runner_id, 'ok', 'full', started, ended FROM attempt WHERE id = 1;
         INSERT INTO metric SELECT 4, name, sequence, step, value FROM metric WHERE attempt_id = 1;
@@ -97,14 +89,14 @@ samples__archived__the_same_answers_and_brought_back()
 archived_samples__other_definitions_and_readers__applied()
 {
     sampled_sweep '[1, 2]'
-    run_it 0
+    run_ended 0
     cp results.db plain.db
     cp -r results.db.d plain.db.d
     "$meshsweep" archive >said || fail "archive: $(cat said)"
     sampled_sweep '[1, 2]' 'take = "min"
 unit = "nats"'
-    run_it 0
-    run_it 0 -d plain.db
+    run_ended 0
+    run_ended 0 -d plain.db
     expect_sql "$(sql "SELECT name, value, mean, p90, reported FROM summary" plain.db)" \
         "SELECT name, value, mean, p90, reported FROM summary"
     samples_of plain.db | diff - <(samples_of results.db) || fail "samples differ under another definition"
@@ -119,7 +111,7 @@ unit = "nats"'
     rm -r "results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 1")"
     sql "DELETE FROM attempt WHERE job_id = 1"
     expect '[ "$(archived)" = "1 900.0" ]'
-    run_it 0
+    run_ended 0
     expect_sql "1|907 2|907" "SELECT group_concat(x, ' ') FROM (SELECT a.job_id || '|' || count(*) AS x FROM sample
         JOIN attempt AS a ON a.id = attempt_id GROUP BY a.job_id)"
     expect_said only_stdout 0 "results.db: all well" check -d results.db
@@ -128,21 +120,15 @@ unit = "nats"'
 archived_samples__merged_and_backed_up__as_raw_ones()
 {
     sampled_sweep '[1, 2]'
-    run_it 0 -d a.db --only 'x = 1'
-    run_it 0 -d b.db
-    expect_run status 0 merge a.db b.db -o raw.db
-    expect_any_stdout
-    expect_any_stderr
+    run_ended 0 -d a.db --only 'x = 1'
+    run_ended 0 -d b.db
+    expect_run only_status 0 merge a.db b.db -o raw.db
     "$meshsweep" archive -d b.db >said || fail "archive: $(cat said)"
-    expect_run status 0 merge a.db b.db -o packed.db
-    expect_any_stdout
-    expect_any_stderr
+    expect_run only_status 0 merge a.db b.db -o packed.db
     expect '[ "$(archived packed.db)" = "2 1800.0" ]'
     samples_of raw.db | diff - <(samples_of packed.db) || fail "merged samples differ"
     expect_said only_stdout 0 "packed.db: all well" check -d packed.db
-    expect_run status 0 backup -d b.db copy.db
-    expect_any_stdout
-    expect_any_stderr
+    expect_run only_status 0 backup -d b.db copy.db
     samples_of b.db | diff - <(samples_of copy.db) || fail "samples of a copy differ"
 }
 
@@ -155,10 +141,7 @@ running_job__archive_beside_it__its_samples_stay()
     expect_file_contains said "samples stay as they are: another program is writing to results.db"
     expect '[ "$(archived)" = "0 0.0" ]'
     touch go
-    wait_command
-    expect_any_stderr
-    expect_status 0
-    expect_no_stdout
+    wait_command only_stderr 0
     expect_said only_stdout_contains 0 "samples compressed: the database of " archive 1
     expect '[ "$(archived)" = "1 900.0" ]'
     expect_said only_stdout_contains 0 "samples compressed: the database of " archive
@@ -170,7 +153,7 @@ killed__at_each_step__nothing_lost_and_it_goes_on()
     need_fault_points
     local point way
     sampled_sweep '[1, 2, 3]'
-    run_it 3
+    run_ended 3
     samples_of results.db metric >samples
     for way in '' --undo; do
         for point in archive-packed:1 archive-packed:3 archive-committed:1 archive-committed:2 archive-vacuumed:1; do
@@ -192,13 +175,11 @@ killed__at_each_step__nothing_lost_and_it_goes_on()
 archived_samples__damaged__named_by_check()
 {
     sampled_sweep '[1, 2]'
-    run_it 0
+    run_ended 0
     "$meshsweep" archive >said || fail "archive: $(cat said)"
     sql "UPDATE archived_metric SET json = zeroblob(length(json)) WHERE attempt_id = 2 AND name = 'loss'"
     run_meshsweep check -d results.db
-    expect_status 1
-    expect_any_stderr
-    expect_stdout_contains "archived samples that cannot be read (1): job 2 attempt 1: loss" \
+    expect_among_stdout 1 "archived samples that cannot be read (1): job 2 attempt 1: loss" \
         "DELETE FROM archived_metric WHERE (attempt_id, name) = (2, 'loss')"
     expect_sql 600 "SELECT count(*) FROM sample WHERE attempt_id = 2 AND name <> 'loss' AND name <> 'accuracy'"
 }
