@@ -1,6 +1,5 @@
 /* store/attempts, store/runners: what the end of an attempt makes of its job. */
 
-#include "database/open.h"
 #include "database_fixture.h"
 #include "store/attempts.h"
 #include "store/runners.h"
@@ -11,13 +10,6 @@ struct kept {
 };
 
 static const struct retry_policy policy = {{[FAILURE_EXIT] = 2, [FAILURE_LOST] = 2}, 1000, 8000};
-
-static int64_t number(struct db *db, const char *sql)
-{
-    int64_t value = -1;
-    FAIL_IF(db_query_int(db, sql, NO_VALUES, -1, &value, &e) < 0);
-    return value;
-}
 
 /* Two pending jobs of one sweep, each to succeed `repeat` times. */
 static struct kept open_jobs(int64_t repeat)
@@ -30,12 +22,9 @@ static struct kept open_jobs(int64_t repeat)
                                                   .maximise = true,
                                                   .policy = policy,
                                                   .executor = "local"};
-    FAIL_IF(store_open_scratch(&k.db, &e) < 0);
-    must(k.db, "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
-               " VALUES (1, randomblob(16), 's', 's.toml', '', '', '0', 1, 5);"
-               "INSERT INTO job (id, key, sweep_id, rank) VALUES (1, randomblob(16), 1, 1), (2, randomblob(16), 1, 2);"
-               "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}'),"
-               " (2, 'host', 'boot', 2, 2, 2, NULL, '0', '{}')");
+    k.db = database_with("INSERT INTO job (id, key, sweep_id, rank) VALUES (1, randomblob(16), 1, 1),"
+                         " (2, randomblob(16), 1, 2);"
+                         "INSERT INTO runner VALUES (2, 'host', 'boot', 2, 2, 2, NULL, '0', '{}')");
     FAIL_IF(attempt_store_create(k.db, &options, &k.store, &e) < 0);
     return k;
 }

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "database/open.h"
 #include "database_fixture.h"
 #include "results/best.h"
 #include "results/views.h"
@@ -11,15 +10,10 @@
 /* A sweep that wants much speed and then little memory. */
 static int open_sweep(void **state)
 {
-    struct error e = ERROR_INIT;
-    if (store_open_scratch((struct db **)state, &e) < 0)
-        return -1;
-    must(*state,
-         "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
-         " last_seen) VALUES (1, randomblob(16), 'two', 'two.toml', '', '', '0', 'speed', 1, 1, 5);"
-         "INSERT INTO further_objective (sweep_id, position, metric, maximise) VALUES (1, 1, 'memory', 0);"
-         "INSERT INTO metric_definition (name, unit) VALUES ('speed', 'samples/s'), ('memory', 'B');"
-         "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}')");
+    *state =
+        database_with("UPDATE sweep SET name = 'two', path = 'two.toml', objective = 'speed', maximise = 1;"
+                      "INSERT INTO further_objective (sweep_id, position, metric, maximise) VALUES (1, 1, 'memory', 0);"
+                      "INSERT INTO metric_definition (name, unit) VALUES ('speed', 'samples/s'), ('memory', 'B')");
     return 0;
 }
 

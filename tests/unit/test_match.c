@@ -1,11 +1,9 @@
 /* space: the match, its counts, identity, and the sweep against a database. */
 #include <inttypes.h>
 
-#include "space_fixture.h"
-#include "unit_test.h"
-
-#include "database/open.h"
+#include "database_fixture.h"
 #include "space/enumerate.h"
+#include "space_fixture.h"
 
 /* What the match comes to: combinations, those that match, jobs; and the rules that exclude or warn, with how many they
  * are the first to and how many each would alone. */
@@ -395,17 +393,11 @@ TEST_APART(enumerate__duplicates_and_exclusions__counted_and_kept)
     assert_int_equal(n.counts.matched, 2);
     assert_int_equal(n.counts.jobs, 1);
     assert_int_equal(n.counts.duplicates, 1);
-    int64_t kept, values;
     FAIL_IF(store_open_read_only("results.db", &db, &e));
-    FAIL_IF(db_query_int(db, "SELECT count(*) FROM exclusion", NO_VALUES, 0, &kept, &e));
-    assert_int_equal(kept, 4);
+    assert_int_equal(number(db, "SELECT count(*) FROM exclusion"), 4);
     /* The one that is planned is the one that runs. */
-    FAIL_IF(db_query_int(db, "SELECT json_extract(json, '$.note') = 'a' FROM spec WHERE kind = 'model'", NO_VALUES, 0,
-                         &values, &e));
-    assert_int_equal(values, 1);
-    FAIL_IF(db_query_int(db, "SELECT count(*) FROM exclusion WHERE json_extract(\"values\", '$.tp') > 1", NO_VALUES, 0,
-                         &values, &e));
-    assert_int_equal(values, 4);
+    assert_int_equal(number(db, "SELECT json_extract(json, '$.note') = 'a' FROM spec WHERE kind = 'model'"), 1);
+    assert_int_equal(number(db, "SELECT count(*) FROM exclusion WHERE json_extract(\"values\", '$.tp') > 1"), 4);
 }
 
 static struct enumeration draw_text(struct built *b, const char *path, const struct enumerate_draw *draw,
@@ -415,13 +407,6 @@ static struct enumeration draw_text(struct built *b, const char *path, const str
     OWNED char *notice = NULL;
     FAIL_IF(store_open(path, NULL, db, &notice, &e) < 0 || enumerate_drawn(b->space, *db, draw, &n, &e) < 0);
     return n;
-}
-
-static int64_t ask(struct db *db, const char *sql)
-{
-    int64_t answer;
-    FAIL_IF(db_query_int(db, sql, NO_VALUES, 0, &answer, &e) < 0);
-    return answer;
 }
 
 #define DRAWN_SPACE                                                                                                    \
@@ -438,16 +423,16 @@ TEST_APART(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_agai
     assert_true(n.is_drawn);
     assert_int_equal(n.counts.matched, 84);
     assert_int_equal(n.counts.jobs, 20);
-    assert_int_equal(ask(db, "SELECT count(DISTINCT rank) FROM job"), 20);
-    int64_t sum = ask(db, "SELECT sum(rank * rank) FROM job");
+    assert_int_equal(number(db, "SELECT count(DISTINCT rank) FROM job"), 20);
+    int64_t sum = number(db, "SELECT sum(rank * rank) FROM job");
     store_close(db);
     n = draw_text(&b, "results.db", &drawn, &db);
     assert_int_equal(n.new_jobs, 0);
-    assert_int_equal(ask(db, "SELECT sum(rank * rank) FROM job"), sum);
+    assert_int_equal(number(db, "SELECT sum(rank * rank) FROM job"), sum);
     store_close(db);
     n = draw_text(&b, "results.db", &other, &db);
     assert_int_equal(n.counts.jobs, 20);
-    assert_int_not_equal(ask(db, "SELECT sum(rank * rank) FROM job"), sum);
+    assert_int_not_equal(number(db, "SELECT sum(rank * rank) FROM job"), sum);
     store_close(db);
     /* All of them after all: those of no draw are among them. */
     const struct enumerate_draw all = {.most = 84, .count = 20, .seed = 7};
@@ -463,12 +448,12 @@ TEST_APART(enumerate_drawn__declared_order__the_first)
     const struct enumerate_draw first = {.most = 50, .count = 20, .in_order = true};
     struct db *db = NULL;
     draw_text(&b, "results.db", &first, &db);
-    int64_t last = ask(db, "SELECT max(rank) FROM job");
-    assert_int_equal(ask(db, "SELECT count(*) FROM job"), 20);
+    int64_t last = number(db, "SELECT max(rank) FROM job");
+    assert_int_equal(number(db, "SELECT count(*) FROM job"), 20);
     store_close(db);
     enumerate_text("whole.db", DRAWN_SPACE);
     FAIL_IF(store_open_read_only("whole.db", &db, &e));
-    assert_int_equal(ask(db, "SELECT max(rank) FROM (SELECT rank FROM job ORDER BY rank LIMIT 20)"), last);
+    assert_int_equal(number(db, "SELECT max(rank) FROM (SELECT rank FROM job ORDER BY rank LIMIT 20)"), last);
     db_close(db);
 }
 
@@ -483,7 +468,7 @@ TEST_APART(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn)
     store_close(db);
     struct enumeration n = draw_text(&b, "results.db", &drawn, &db);
     assert_int_equal(n.new_jobs, 20);
-    assert_int_equal(ask(db, "SELECT count(*) FROM job WHERE state = 'ok'"), 20);
+    assert_int_equal(number(db, "SELECT count(*) FROM job WHERE state = 'ok'"), 20);
     store_close(db);
 }
 

@@ -67,8 +67,7 @@ TEST_WITHIN(query_of_one_value__run_again__from_its_first_row, enter, close_data
     assert_string_equal(text, "2");
     assert_int_equal(compiled, 1);
     /* A value that is not given is NULL again. */
-    FAIL_IF(db_query_int(*state, numbers, NO_VALUES, -1, &first, &e));
-    assert_int_equal(first, -1);
+    assert_int_equal(number(*state, numbers), -1);
 }
 
 /* What has come to its end neither locks a table nor knows it as it was. */
@@ -83,8 +82,6 @@ TEST_WITHIN(query__more_than_are_kept__still_right, enter, close_database)
 {
     for (int i = 0; i < 3 * DB_STATEMENTS_KEPT; i++) {
         OWNED char *sql = xasprintf("SELECT max(n) + %d FROM number", i % (2 * DB_STATEMENTS_KEPT));
-        int64_t got = 0;
-        FAIL_IF(db_query_int(*state, sql, NO_VALUES, -1, &got, &e));
-        assert_int_equal(got, 3 + i % (2 * DB_STATEMENTS_KEPT));
+        assert_int_equal(number(*state, sql), 3 + i % (2 * DB_STATEMENTS_KEPT));
     }
 }

@@ -6,7 +6,6 @@
 #include "process/supervisor.h"
 #include "run/run_state.h"
 #include "unit_test.h"
-#include "util/embedded.h"
 
 #define KEY_DIRECTORY "0a00000000000000"
 
@@ -18,16 +17,10 @@ static int set_up(void **state)
     if (unit_test_enter(state) < 0)
         return -1;
     put("slots/owners", "");
-    FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e));
-    must(db, embedded_text("migrations/0001_initial.sql"));
-    must(db,
-         "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
-         " last_seen) VALUES (1, x'01010101010101010101010101010101', 'one', 'one.toml', '', '', '0', 'loss', 0, 1, 5);"
-         "INSERT INTO job (id, key, sweep_id, rank, derived, state) VALUES"
-         " (1, x'0A000000000000000000000000000000', 1, 0, '{}', 'running');"
-         "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}');"
-         "INSERT INTO attempt (id, job_id, number, runner_id, state, started) VALUES"
-         " (5, 1, 1, 1, 'ok', 1), (7, 1, 2, 1, 'running', 5000), (8, 1, 3, 1, 'running', 5000);");
+    db = database_with("INSERT INTO job (id, key, sweep_id, rank, derived, state) VALUES"
+                       " (1, x'0A000000000000000000000000000000', 1, 0, '{}', 'running');"
+                       "INSERT INTO attempt (id, job_id, number, runner_id, state, started) VALUES"
+                       " (5, 1, 1, 1, 'ok', 1), (7, 1, 2, 1, 'running', 5000), (8, 1, 3, 1, 'running', 5000)");
     int fd = slot_owners_open("slots");
     slot_owner_set(fd, 0, 7);
     slot_owner_set(fd, 1, 5);
@@ -52,9 +45,7 @@ static void recover(void)
 static void assert_attempts(const char *condition, int64_t expected)
 {
     OWNED char *sql = xasprintf("SELECT count(*) FROM attempt WHERE %s", condition);
-    int64_t count = -1;
-    FAIL_IF(db_query_int(db, sql, NO_VALUES, 0, &count, &e));
-    assert_int_equal(count, expected);
+    assert_int_equal(number(db, sql), expected);
 }
 
 RECOVER_TEST(recover_output__open_attempt_had_written__kept_with_it)

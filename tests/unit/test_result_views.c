@@ -1,6 +1,5 @@
 /* store: the views results and ranking. */
 
-#include "database/open.h"
 #include "database_fixture.h"
 #include "results/views.h"
 #include "unit_test.h"
@@ -9,24 +8,18 @@
 /* One sweep, two jobs; job 1 ok with a loss of 0.5, job 2 failed twice. */
 static int open_database(void **state)
 {
-    struct db *db = NULL;
-    FAIL_IF(store_open_scratch(&db, &e));
-    must(db,
-         "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,"
-         " last_seen) VALUES (1, x'01010101010101010101010101010101', 'one', 'one.toml', '', '', '0', 'loss', 0, 1, 5);"
-         "INSERT INTO spec (id, kind, hash, json) VALUES"
-         " (1, 'model', x'00000000000000000000000000000001', '{\"layers\":2,\"name\":\"small\",\"state\":\"x\"}'),"
-         " (2, 'parallel_spec', x'00000000000000000000000000000002', '{\"Name\":\"p\",\"tp\":4,\"it''s "
-         "\\\"odd\\\"\":7}');"
-         "INSERT INTO job (id, key, sweep_id, rank, model_id, parallel_id, derived, state, failure, attempt_id) VALUES"
-         " (1, x'0A000000000000000000000000000000', 1, 0, 1, 2, '{\"dp\":3}', 'ok', NULL, 1),"
-         " (2, x'0B000000000000000000000000000000', 1, 1, 1, NULL, NULL, 'failed', 'exit', 3);"
-         "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}');"
-         "INSERT INTO attempt (id, job_id, number, runner_id, state, failure, message, started, ended, duration_ms)"
-         " VALUES (1, 1, 1, 1, 'ok', NULL, NULL, 1700000000000, 1700000001500, 1500),"
-         " (2, 2, 1, 1, 'failed', 'exit', 'first', 1, 2, 1), (3, 2, 2, 1, 'failed', 'exit', 'second', 1, 2, 1);"
-         "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'loss', 0.5, 1), (1, 'layers', 9, 1);");
-    *state = db;
+    *state = database_with(
+        "INSERT INTO spec (id, kind, hash, json) VALUES"
+        " (1, 'model', x'00000000000000000000000000000001', '{\"layers\":2,\"name\":\"small\",\"state\":\"x\"}'),"
+        " (2, 'parallel_spec', x'00000000000000000000000000000002', '{\"Name\":\"p\",\"tp\":4,\"it''s "
+        "\\\"odd\\\"\":7}');"
+        "INSERT INTO job (id, key, sweep_id, rank, model_id, parallel_id, derived, state, failure, attempt_id) VALUES"
+        " (1, x'0A000000000000000000000000000000', 1, 0, 1, 2, '{\"dp\":3}', 'ok', NULL, 1),"
+        " (2, x'0B000000000000000000000000000000', 1, 1, 1, NULL, NULL, 'failed', 'exit', 3);"
+        "INSERT INTO attempt (id, job_id, number, runner_id, state, failure, message, started, ended, duration_ms)"
+        " VALUES (1, 1, 1, 1, 'ok', NULL, NULL, 1700000000000, 1700000001500, 1500),"
+        " (2, 2, 1, 1, 'failed', 'exit', 'first', 1, 2, 1), (3, 2, 2, 1, 'failed', 'exit', 'second', 1, 2, 1);"
+        "INSERT INTO summary (attempt_id, name, value, count) VALUES (1, 'loss', 0.5, 1), (1, 'layers', 9, 1);");
     return 0;
 }
 
@@ -127,13 +120,11 @@ TEST_WITHIN(ranking__no_objective__empty, open_database, close_database)
 TEST_WITHIN(result_views_refresh__nothing_new__nothing_written, open_database, close_database)
 {
     struct db *db = *state;
-    int64_t before, after;
     refresh(db);
-    assert_int_equal(db_query_int(db, "PRAGMA schema_version", NO_VALUES, 0, &before, NULL), 0);
+    int64_t before = number(db, "PRAGMA schema_version");
     must(db, "INSERT INTO metric_definition (name) VALUES ('loss')");
     refresh(db);
-    assert_int_equal(db_query_int(db, "PRAGMA schema_version", NO_VALUES, 0, &after, NULL), 0);
-    assert_int_equal(before, after);
+    assert_int_equal(number(db, "PRAGMA schema_version"), before);
     must(db, "INSERT INTO metric_definition (name) VALUES ('speed'); UPDATE job SET predicted_time = 1 WHERE id = 2");
     refresh(db);
     expect_row(db, "SELECT speed, predicted_time FROM results WHERE job = 2", false, "-|1.0");

@@ -1,5 +1,5 @@
 /* store: after how long a job is tried again, and where it failed before. */
-#include "database/open.h"
+#include "database_fixture.h"
 #include "store/places.h"
 #include "store/states.h"
 #include "unit_test.h"
@@ -31,25 +31,17 @@ TEST(retry_allowed__class_that_is_none__once)
 
 TEST(places_of_failures__some__each_once_and_the_last_first)
 {
-    HELD_AT(db) *db = NULL;
-    struct error e = ERROR_INIT;
     HELD(places) places = PLACES_INIT;
-    assert_int_equal(store_open_scratch(&db, &e), 0);
-    if (db_exec(db,
-                "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
-                " VALUES (1, zeroblob(16), 's', 's', '', '', '', 0, 0);"
-                "INSERT INTO runner VALUES (1, 'here', 'boot', 1, 1, 0, NULL, '', '{}');"
-                "INSERT INTO job (id, key, sweep_id, rank) VALUES (1, zeroblob(16), 1, 0),"
-                " (2, x'01010101010101010101010101010101', 1, 1);"
-                "INSERT INTO attempt (job_id, number, runner_id, state, failure, host, devices) VALUES"
-                " (1, 1, 1, 'failed', 'exit', NULL, '0,2'), (1, 2, 1, 'failed', 'lost', 'node7', NULL),"
-                " (1, 3, 1, 'ok', NULL, NULL, '1'), (1, 4, 1, 'failed', 'exit', NULL, '0,2'),"
-                " (1, 5, 1, 'failed', 'cancelled', NULL, '5'), (2, 1, 1, 'failed', 'exit', NULL, '6')",
-                &e) < 0)
-        fail_msg("%s", e.text);
-    assert_int_equal(places_of_failures(db, 1, &places, &e), 0);
+    HELD_AT(db) *db =
+        database_with("INSERT INTO job (id, key, sweep_id, rank) VALUES (1, zeroblob(16), 1, 0),"
+                      " (2, x'01010101010101010101010101010101', 1, 1);"
+                      "INSERT INTO attempt (job_id, number, runner_id, state, failure, host, devices) VALUES"
+                      " (1, 1, 1, 'failed', 'exit', NULL, '0,2'), (1, 2, 1, 'failed', 'lost', 'node7', NULL),"
+                      " (1, 3, 1, 'ok', NULL, NULL, '1'), (1, 4, 1, 'failed', 'exit', NULL, '0,2'),"
+                      " (1, 5, 1, 'failed', 'cancelled', NULL, '5'), (2, 1, 1, 'failed', 'exit', NULL, '6')");
+    FAIL_IF(places_of_failures(db, 1, &places, &e));
     assert_int_equal(places.count, 2);
-    assert_string_equal(places.items[0].host, "here");
+    assert_string_equal(places.items[0].host, "host");
     assert_string_equal(places.items[0].devices, "0,2");
     assert_string_equal(places.items[1].host, "node7");
     assert_null(places.items[1].devices);

@@ -1,5 +1,4 @@
 /* database: samples that are kept compressed are those that were there, to the last bit. */
-#include "database/open.h"
 #include "database/samples.h"
 #include "database_fixture.h"
 #include "unit_test.h"
@@ -8,17 +7,9 @@ enum { SAMPLES = 12000 };
 
 static int make_database(void **state)
 {
-    struct db *db;
-    struct error e = ERROR_INIT;
-    if (store_open_scratch(&db, &e) < 0)
-        return -1;
-    must(db,
-         "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
-         " VALUES (1, zeroblob(16), 's', 's', '', '', '', 0, 0);"
-         "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 0, NULL, '', '{}');"
-         "INSERT INTO job (id, key, sweep_id, rank) VALUES (1, zeroblob(16), 1, 0);"
-         "INSERT INTO attempt (id, job_id, number, runner_id, state) VALUES (1, 1, 1, 1, 'ok'), (2, 1, 2, 1, 'ok')");
-    *state = db;
+    *state = database_with(
+        "INSERT INTO job (id, key, sweep_id, rank) VALUES (1, zeroblob(16), 1, 0);"
+        "INSERT INTO attempt (id, job_id, number, runner_id, state) VALUES (1, 1, 1, 1, 'ok'), (2, 1, 2, 1, 'ok')");
     return 0;
 }
 
@@ -94,13 +85,6 @@ static void add_samples(struct db *db, int64_t attempt_id, const char *name, siz
                                      has_step ? sql_int(step) : sql_null(), has_value ? sql_real(value) : sql_null()),
                               &e));
     }
-}
-
-static int64_t number(struct db *db, const char *sql)
-{
-    int64_t value = -1;
-    FAIL_IF(db_query_int(db, sql, NO_VALUES, -1, &value, &e));
-    return value;
 }
 
 static void must_be_as_before(struct db *db)

@@ -2,22 +2,13 @@
 #include <stdbool.h>
 
 #include "config/failure.h"
-#include "database/db.h"
-#include "database/open.h"
 #include "database_fixture.h"
 #include "store/states.h"
 #include "unit_test.h"
 
 static int make_database(void **state)
 {
-    struct db *db;
-    struct error e = ERROR_INIT;
-    if (store_open_scratch(&db, &e) < 0)
-        return -1;
-    must(db, "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
-             " VALUES (1, zeroblob(16), 's', 's', '', '', '', 0, 0);"
-             "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 0, NULL, '', '{}')");
-    *state = db;
+    *state = database_with("");
     return 0;
 }
 

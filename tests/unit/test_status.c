@@ -7,30 +7,24 @@
 #include <unistd.h>
 
 #include "database/lock.h"
-#include "database/open.h"
 #include "database_fixture.h"
 #include "results/status.h"
 
 /* Model 1 takes 100 ms, or 300 ms with training 2; model 2 takes 1000 ms. The lost and the cancelled count nowhere. */
 static int open_sweep(void **state)
 {
-    struct error e = ERROR_INIT;
-    if (store_open_scratch((struct db **)state, &e) < 0)
-        return -1;
-    must(*state,
-         "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
-         " VALUES (2, randomblob(16), 'old', 'old.toml', '', '', '0', 1, 1),"
-         " (1, randomblob(16), 'now', 'now.toml', '', '', '0', 1, 5);"
-         "INSERT INTO runner VALUES (1, 'host', 'boot', 1, 1, 1, NULL, '0', '{}');"
-         "INSERT INTO spec (id, kind, hash, json) VALUES (1, 'model', randomblob(16), '{}'),"
-         " (2, 'model', randomblob(16), '{}'), (7, 'model', randomblob(16), '{}'), (9, 'model', randomblob(16), '{}');"
-         "INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, training_id, state, failure)"
-         " VALUES (1, randomblob(16), 1, 1, 1, 1, 1, 'ok', NULL), (2, randomblob(16), 1, 2, 1, 1, 2, 'ok', NULL),"
-         " (3, randomblob(16), 1, 3, 1, 2, NULL, 'ok', NULL), (4, randomblob(16), 1, 4, 1, 1, 1, 'failed', 'lost');"
-         "INSERT INTO attempt (id, job_id, number, runner_id, state, failure, duration_ms, command, started, ended)"
-         " VALUES (1, 1, 1, 1, 'ok', NULL, 100, '[]', 1, 2), (2, 2, 1, 1, 'ok', NULL, 300, '[]', 1, 2),"
-         " (3, 3, 1, 1, 'ok', NULL, 1000, '[]', 1, 2), (4, 4, 1, 1, 'failed', 'lost', 77777, '[]', 1, 2),"
-         " (5, 4, 2, 1, 'failed', 'cancelled', 77777, '[]', 1, 2)");
+    *state = database_with(
+        "INSERT INTO sweep (id, hash, name, path, text, profile_text, tool_version, first_seen, last_seen)"
+        " VALUES (2, randomblob(16), 'old', 'old.toml', '', '', '0', 1, 1);"
+        "INSERT INTO spec (id, kind, hash, json) VALUES (1, 'model', randomblob(16), '{}'),"
+        " (2, 'model', randomblob(16), '{}'), (7, 'model', randomblob(16), '{}'), (9, 'model', randomblob(16), '{}');"
+        "INSERT INTO job (id, key, sweep_id, rank, cluster_id, model_id, training_id, state, failure)"
+        " VALUES (1, randomblob(16), 1, 1, 1, 1, 1, 'ok', NULL), (2, randomblob(16), 1, 2, 1, 1, 2, 'ok', NULL),"
+        " (3, randomblob(16), 1, 3, 1, 2, NULL, 'ok', NULL), (4, randomblob(16), 1, 4, 1, 1, 1, 'failed', 'lost');"
+        "INSERT INTO attempt (id, job_id, number, runner_id, state, failure, duration_ms, command, started, ended)"
+        " VALUES (1, 1, 1, 1, 'ok', NULL, 100, '[]', 1, 2), (2, 2, 1, 1, 'ok', NULL, 300, '[]', 1, 2),"
+        " (3, 3, 1, 1, 'ok', NULL, 1000, '[]', 1, 2), (4, 4, 1, 1, 'failed', 'lost', 77777, '[]', 1, 2),"
+        " (5, 4, 2, 1, 'failed', 'cancelled', 77777, '[]', 1, 2)");
     return 0;
 }
 
