@@ -1,6 +1,6 @@
 /* predict: parameter counts by hand, and against published ones; test_hf_config has more of these. */
 #include "predict/architecture.h"
-#include "unit_test.h"
+#include "predict_fixture.h"
 
 static struct architecture_parameters count(struct architecture a, int64_t tensor)
 {
@@ -15,18 +15,7 @@ static void assert_total(const char *name, double counted, double published)
         fail_msg("%s: counted %.0f, published %.0f", name, counted, published);
 }
 
-static struct architecture shaped(enum architecture_family family, int64_t layers, int64_t hidden, int64_t heads,
-                                  int64_t vocab)
-{
-    struct architecture a = architecture_of(family);
-    a.layers = layers;
-    a.hidden = hidden;
-    a.heads = heads;
-    a.vocab = vocab;
-    return a;
-}
-
-static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads, int64_t vocab, int64_t positions)
+static struct architecture gpt_of(int64_t layers, int64_t hidden, int64_t heads, int64_t vocab, int64_t positions)
 {
     struct architecture a = shaped(ARCHITECTURE_GPT, layers, hidden, heads, vocab);
     a.positions = positions;
@@ -36,14 +25,14 @@ static struct architecture gpt(int64_t layers, int64_t hidden, int64_t heads, in
 /* As the checkpoints of gpt2 and t5-small have them, by what is so unless a key says otherwise. */
 TEST(architecture_count__nothing_but_the_shape__defaults_of_the_family)
 {
-    assert_total("gpt2", count(gpt(12, 768, 12, 50257, 1024), 1).total, 124439808);
+    assert_total("gpt2", count(gpt_of(12, 768, 12, 50257, 1024), 1).total, 124439808);
     assert_total("t5-small", count(shaped(ARCHITECTURE_T5, 6, 512, 8, 32128), 1).total, 60506624);
 }
 
 /* GPT-3 paper, table D.1: 174,600 million. */
 TEST(architecture_count__gpt3__within_a_thousandth)
 {
-    assert_true(fabs(count(gpt(96, 12288, 96, 50257, 2048), 1).total / 174600e6 - 1) < 1e-3);
+    assert_true(fabs(count(gpt_of(96, 12288, 96, 50257, 2048), 1).total / 174600e6 - 1) < 1e-3);
 }
 
 struct llama_shape {
@@ -73,7 +62,7 @@ TEST(architecture_count__heads_wider_than_hidden__palm)
 
 TEST(architecture_complete__latent_keys_without_a_rank__refused)
 {
-    struct architecture a = gpt(2, 128, 4, 1000, 0);
+    struct architecture a = gpt_of(2, 128, 4, 1000, 0);
     a.q_lora_rank = 16;
     FAILS_WITH_PART(architecture_complete(&a, &e), "need kv_lora_rank");
 }
@@ -83,8 +72,7 @@ TEST(architecture_count__mixture_of_experts__total_and_active)
 {
     static const struct llama_shape mixtral = {"mixtral", 32, 4096, 32, 8, 14336, 32000, false, 46702792704};
     struct architecture a = llama(&mixtral);
-    a.experts = 8;
-    a.experts_per_token = 2;
+    set_experts(&a, 8, 2, 0);
     struct architecture_parameters p = count(a, 1);
     assert_total(mixtral.name, p.total, mixtral.total);
     assert_true(p.active == 12879925248.0);
@@ -95,9 +83,7 @@ TEST(architecture_count__leading_dense_layers_and_shared_expert__by_hand)
 {
     struct architecture a = shaped(ARCHITECTURE_LLAMA, 3, 8, 2, 10);
     a.ffn = 32;
-    a.experts = 4;
-    a.experts_per_token = 2;
-    a.expert_ffn = 5;
+    set_experts(&a, 4, 2, 5);
     a.shared_ffn = 6;
     a.dense_layers = 1;
     struct architecture_parameters p = count(a, 1);
@@ -139,7 +125,7 @@ TEST(architecture_count__vit__published_totals)
 /* Megatron pads to a multiple of 128 per tensor rank: 131073 to 131584 over 4. */
 TEST(architecture_padded_vocab__multiple_of_128_per_rank__rounded_up)
 {
-    struct architecture a = gpt(1, 64, 1, 131073, 0);
+    struct architecture a = gpt_of(1, 64, 1, 131073, 0);
     a.vocab_multiple = 128;
     assert_true(architecture_padded_vocab(&a, 4) == 131584);
     a.vocab = 131072;
@@ -183,7 +169,7 @@ static void refused(struct architecture a, const char *expected)
 
 TEST(architecture_complete__absurd_numbers__refused_untouched)
 {
-    const struct architecture good = gpt(2, 64, 4, 100, 16), image = shaped(ARCHITECTURE_VIT, 1, 8, 1, 0);
+    const struct architecture good = gpt_of(2, 64, 4, 100, 16), image = shaped(ARCHITECTURE_VIT, 1, 8, 1, 0);
     REFUSED(good, a.hidden = 1000000000000, "hidden");
     REFUSED(good, a.layers = 0, "layers");
     REFUSED(good, a.vocab = -1, "vocab");
@@ -204,7 +190,7 @@ TEST(architecture_complete__absurd_numbers__refused_untouched)
 
 TEST(architecture_complete__pattern_and_mixers__faults_named)
 {
-    struct architecture good = gpt(4, 64, 4, 100, 0);
+    struct architecture good = gpt_of(4, 64, 4, 100, 0);
     REFUSED(good, a.hybrid_pattern = "M*-E", "hybrid_pattern must have an E");
     REFUSED(good, a.hybrid_pattern = "M*-X", "hybrid_pattern = 'M*-X' is not a pattern");
     REFUSED(good, a.hybrid_pattern = "MG*-", "is not a pattern");
@@ -222,7 +208,7 @@ TEST(architecture_complete__pattern_and_mixers__faults_named)
 /* Megatron-LM's defaults: two heads of 64 for a hidden size of 64, state 128, 8 groups would not divide them. */
 TEST(architecture_count__mamba2_and_a_depth_behind__by_hand)
 {
-    struct architecture a = gpt(6, 64, 4, 100, 0);
+    struct architecture a = gpt_of(6, 64, 4, 100, 0);
     struct architecture_parameters p;
     a.family = ARCHITECTURE_LLAMA;
     a.gated_mlp = a.biases = a.tied_embeddings = false;
@@ -230,9 +216,7 @@ TEST(architecture_count__mamba2_and_a_depth_behind__by_hand)
     a.hybrid_pattern = "MM|*-ME/*E/*E";
     a.mixer_groups = 1;
     a.mixer_state = 16;
-    a.experts = 4;
-    a.experts_per_token = 2;
-    a.expert_ffn = 32;
+    set_experts(&a, 4, 2, 32);
     a.expert_latent = 16;
     FAIL_IF(architecture_complete(&a, &e) || architecture_count(&a, 1, &p, &e));
     const double h = 64, u = 128, x = u + 2 * 16, n = 2;
@@ -246,7 +230,7 @@ TEST(architecture_count__mamba2_and_a_depth_behind__by_hand)
 
 TEST(architecture_count__more_than_a_quadrillion__refused)
 {
-    struct architecture a = gpt(100000, 10000000, 1000, 100, 0);
+    struct architecture a = gpt_of(100000, 10000000, 1000, 100, 0);
     struct architecture_parameters p = {.total = 42};
     FAIL_IF(architecture_complete(&a, &e));
     FAILS(architecture_count(&a, 1, &p, &e));

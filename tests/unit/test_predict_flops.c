@@ -96,13 +96,9 @@ TEST(flops_per_token__causal_convention__half_the_attention_of_decoders_alone)
 /* A classifier reads one token of each sequence; no logits of the vocabulary are computed. */
 TEST(flops_per_token__encoder_with_classes__no_vocabulary)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_BERT);
+    struct architecture a = shaped(ARCHITECTURE_BERT, 2, 64, 4, 100);
     struct training_plan plan = {.sequence = 128};
     struct token_flops found;
-    a.layers = 2;
-    a.hidden = 64;
-    a.heads = 4;
-    a.vocab = 100;
     a.classes = 2;
     a.mlm_head = false;
     completed(&a, &plan);
@@ -283,8 +279,7 @@ TEST(flops_per_token__mixture_of_experts__active_weights_alone)
     struct token_flops f;
     a.kv_heads = 8;
     a.ffn = 14336;
-    a.experts = 8;
-    a.experts_per_token = 2;
+    set_experts(&a, 8, 2, 0);
     completed(&a, &plan);
     flops_per_token(&a, &plan, ATTENTION_FULL, &f);
     assert_true(f.matrices == 2 * 32 * (41943040.0 + 2 * 3 * 4096.0 * 14336 + 4096 * 8));

@@ -41,9 +41,8 @@ TEST(memory_predict__selective_recompute_paper__weights_and_optimizer)
  * mem-max-allocated-bytes, 57.1 GB on H100 and 60.6 GB, and of the states alone, 20.7 and 24.6 GB. */
 TEST(memory_predict__megatron_functional_tests__their_golden_values)
 {
-    struct architecture a = gpt(32, 4096, 32);
+    struct architecture a = shaped(ARCHITECTURE_GPT, 32, 4096, 32, 131072);
     a.kv_heads = 8;
-    a.vocab = 131072;
     a.vocab_multiple = 128;
     a.tied_embeddings = false;
     struct training_plan wide = {.tensor = 4,
@@ -288,12 +287,8 @@ TEST(memory_predict__synchronized_at_the_last_micro_batch__whole_gradients)
 
 TEST(memory_predict__encoder_with_classes__no_logits_of_the_vocabulary)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_BERT), classifier;
+    struct architecture a = shaped(ARCHITECTURE_BERT, 2, 64, 4, 1024), classifier;
     struct training_plan plan = {.micro_batch = 8, .sequence = 128};
-    a.layers = 2;
-    a.hidden = 64;
-    a.heads = 4;
-    a.vocab = 1024;
     a.classes = 2;
     classifier = a;
     classifier.mlm_head = false;
@@ -327,12 +322,8 @@ TEST(memory_predict__loss_in_parts__what_parts_leave)
 /* Under autocast the softmax of scores is in fp32, and query, key and value cast what they read each for itself. */
 TEST(memory_predict__encoder_under_autocast__wide_scores)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_BERT), heads;
+    struct architecture a = shaped(ARCHITECTURE_BERT, 2, 64, 4, 1000), heads;
     struct training_plan plan = {.micro_batch = 8, .sequence = 128, .weights = WEIGHTS_FP32};
-    a.layers = 2;
-    a.hidden = 64;
-    a.heads = 4;
-    a.vocab = 1000;
     heads = a;
     heads.heads = 8;
     double kept = predict(a, plan, "hf-trainer").most.terms[MEMORY_ACTIVATIONS];
@@ -695,13 +686,9 @@ TEST(memory_predict__units_by_size__what_is_too_small_with_the_root)
                  {40000000, 100, 0}, /* layers */
                  {60000000, 100, 24 * 50},
                  {120000000, 0, 24 * 50 + 200}};
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 51200);
     struct training_plan plan = {.sequence = 2048, .data = 8, .zero_stage = 3};
-    a.layers = 24;
-    a.hidden = 2048;
-    a.heads = 16;
     a.ffn = 17 * 1024 / 3;
-    a.vocab = 51200;
     for (size_t i = 0; i < LENGTH(cases); i++) {
         plan.unit_parameters = cases[i].least;
         const double buffers = predict(a, plan, "fsdp").most.terms[MEMORY_BUFFERS];
@@ -752,13 +739,9 @@ TEST(memory_predict__stages_2_and_3_of_deepspeed__wide_gradients_after_the_passe
 /* torchtitan's norms are of torch's operations, which keep what a layer does not compute again. */
 TEST(memory_predict__llama_under_torchtitan__norms_not_fused)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 32000);
     struct training_plan plan = {.sequence = 4096, .data = 8, .zero_stage = 3, .flash_attention = true};
-    a.layers = 24;
-    a.hidden = 2048;
-    a.heads = 16;
     a.ffn = 5632;
-    a.vocab = 32000;
     double eager = predict(a, plan, "torchtitan").most.terms[MEMORY_ACTIVATIONS];
     plan.norms = NORMS_FUSED;
     assert_close(eager - predict(a, plan, "torchtitan").most.terms[MEMORY_ACTIVATIONS],
@@ -773,12 +756,8 @@ TEST(memory_predict__llama_under_torchtitan__norms_not_fused)
 /* A Llama of transformers has norms of torch's operations, whoever shards it. */
 TEST(memory_predict__llama_under_deepspeed__norms_not_fused)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 8, 256, 4, 51200);
     struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .flash_attention = true};
-    a.layers = 8;
-    a.hidden = 256;
-    a.heads = 4;
-    a.vocab = 51200;
     double eager = predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS];
     plan.norms = NORMS_FUSED;
     double fused = predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS];

@@ -2,16 +2,12 @@
 #include "predict/architecture.h"
 #include "predict/device.h"
 #include "predict/plan.h"
-#include "unit_test.h"
+#include "predict_fixture.h"
 
 static struct architecture playbook(int64_t layers, int64_t hidden, int64_t ffn, bool tied)
 {
-    struct architecture a = architecture_of(ARCHITECTURE_LLAMA);
-    a.layers = layers;
-    a.hidden = hidden;
-    a.heads = 32;
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, layers, hidden, 32, 131072);
     a.ffn = ffn;
-    a.vocab = 131072;
     a.tied_embeddings = tied;
     FAIL_IF(architecture_complete(&a, &e));
     return a;
@@ -177,8 +173,7 @@ TEST(plan_world__all_degrees__product)
 TEST(plan_complete__experts__group_of_the_rest)
 {
     struct architecture a = playbook(32, 4096, 14336, false);
-    a.experts = 8;
-    a.experts_per_token = 2;
+    set_experts(&a, 8, 2, 0);
     const struct training_plan plan =
         complete((struct training_plan){.tensor = 2, .data = 8, .expert = 4, .sequence = 64}, &a);
     assert_int_equal(plan.expert_tensor, 2);

@@ -4,11 +4,7 @@
 #include "step_fixture.h"
 #include "unit_test.h"
 
-static void assert_same(double actual, double expected)
-{
-    if (!(fabs(actual - expected) <= 1e-9 * fabs(expected)))
-        fail_msg("%.12g is not %.12g", actual, expected);
-}
+#define assert_same(actual, expected) assert_close(actual, expected, 1e-9)
 
 static struct architecture mixture(int64_t experts)
 {
@@ -202,8 +198,7 @@ TEST(plan_complete__savings_that_save_nothing__refused)
 TEST(step_predict__operations_recomputed__every_second_product)
 {
     struct training_plan plan = {.sequence = 2048, .flash_attention = true}, again = plan;
-    struct architecture a = gpt(24, 2048, 16);
-    a.vocab = 128;
+    struct architecture a = shaped(ARCHITECTURE_GPT, 24, 2048, 16, 128);
     again.recompute = RECOMPUTE_OPERATIONS;
     struct step_prediction none = predict(a, plan, *a100(), "torchtitan");
     struct step_prediction some = predict(a, again, *a100(), "torchtitan");

@@ -38,10 +38,9 @@ TEST(step_predict__optimizer__by_tensors_of_a_rank)
 /* A layer takes ∛(device³ + host³): of a large micro-batch hardly any launches are waited for, of a small one most. */
 TEST(step_predict__launches__hidden_behind_the_device)
 {
-    struct architecture a = gpt(24, 1024, 16);
+    struct architecture a = shaped(ARCHITECTURE_GPT, 24, 1024, 16, 1);
     const struct time_coefficients *c = &framework_find("megatron")->time;
     double before = 24 * (1 + c->module_launches);
-    a.vocab = 1;
     for (int64_t micro_batch = 1; micro_batch <= 256; micro_batch *= 4) {
         struct training_plan plan = {.micro_batch = micro_batch, .sequence = 256, .flash_attention = true};
         struct step_prediction s = predict(a, plan, *a100(), "megatron");
@@ -482,8 +481,7 @@ static double elementwise_of_a_layer(struct architecture a)
 /* (m - 1)·slowest + sum; interleaving divides the rest by v. */
 TEST(step_predict__pipeline__bubble_of_the_schedule)
 {
-    struct architecture a = gpt(32, 2048, 16);
-    a.vocab = 1;
+    struct architecture a = shaped(ARCHITECTURE_GPT, 32, 2048, 16, 1);
     struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 2048};
     struct step_prediction s = predict(a, plan, *a100(), "megatron");
     double layer = elementwise_of_a_layer(a);
@@ -497,8 +495,7 @@ TEST(step_predict__pipeline__bubble_of_the_schedule)
 
 TEST(step_predict__large_head__last_stage_is_the_slowest)
 {
-    struct architecture a = gpt(8, 1024, 16);
-    a.vocab = 500000;
+    struct architecture a = shaped(ARCHITECTURE_GPT, 8, 1024, 16, 500000);
     struct training_plan plan = {.pipeline = 4, .micro_batches = 100, .sequence = 2048};
     struct step_prediction s = predict(a, plan, *a100(), "megatron");
     plan.pipeline = 1;
@@ -605,8 +602,7 @@ TEST(step_predict__gradients_of_experts__between_nodes)
 {
     struct architecture a = gpt(4, 1024, 16);
     struct training_plan plan = {.data = 16, .expert = 8, .micro_batch = 4, .sequence = 1024};
-    a.experts = 8;
-    a.experts_per_token = 2;
+    set_experts(&a, 8, 2, 0);
     struct step_prediction s = predict(a, plan, *a100(), "megatron");
     double before = s.terms[TIME_DATA_INTER];
     assert_true(s.terms[TIME_DATA_INTRA] == 0 && before > 0);
@@ -625,8 +621,7 @@ TEST(step_predict__experts_that_are_not_cut__within_a_node)
     struct architecture a = gpt(4, 1024, 16);
     struct training_plan plan = {.tensor = 2, .data = 8, .expert = 8, .expert_tensor = 2, .sequence = 1024};
     const double network = 25e9 * 0.9 / 0.65;
-    a.experts = 8;
-    a.experts_per_token = 2;
+    set_experts(&a, 8, 2, 0);
     double cut = term_of(a, plan, "megatron", TIME_EXPERT);
     plan.expert_tensor = 1;
     assert_close(term_of(a, plan, "megatron", TIME_EXPERT) / (7 / 8.0) * 300e9, cut / (1 / 2.0) * network, 1e-12);

@@ -77,8 +77,7 @@ TEST(memory_predict__lora_on_experts__one_of_each)
 {
     struct architecture a = llama();
     struct training_plan plan = lora;
-    a.experts = 8;
-    a.experts_per_token = 2;
+    set_experts(&a, 8, 2, 0);
     plan.lora_targets = TARGET_UP;
     assert_close(predict(a, plan, "hf-trainer").trainable, LAYERS * 8 * 4 * (HIDDEN + FFN), 0);
 }
