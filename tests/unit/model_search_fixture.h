@@ -2,8 +2,7 @@
 #pragma once
 
 #include "models/search.h"
-#include "sweep_file/reader.h"
-#include "unit_test.h"
+#include "sweep_fixture.h"
 
 #define BASE_PARAMETERS INT64_C(215334328) /* four layers of ATTENTION, LINEAR, ATTENTION, DOT */
 #define BASE_FLOPS (3 * INT64_C(1251521536))
@@ -15,15 +14,6 @@
     "[model_space.base]\n" ZHEN_SIZES                                                                                  \
     "num_zhen_layers = 4\ntokens = [\"ATTENTION\", \"LINEAR\", \"ATTENTION\", \"DOT\"]\n"
 #define SIMILAR "[[model_space.filter]]\npreset = \"similar-parameters\"\n"
-
-static inline struct sweep *sweep_of(const char *text)
-{
-    struct error e = ERROR_INIT;
-    struct sweep *s = NULL;
-    if (sweep_parse("s.toml", text, strlen(text), &s, &e) < 0)
-        fail_msg("%s\n%s", text, e.text);
-    return s;
-}
 
 static inline struct model_search *search_of(const struct sweep *sweep, const struct model_search_options *options)
 {

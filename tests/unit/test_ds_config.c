@@ -1,7 +1,6 @@
 /* deepspeed: the ds_config.json of a job, arguments that mirror it, what rules and identity know of it. */
 #include "space_fixture.h"
-#include "sweep_file/reader.h"
-#include "unit_test.h"
+#include "sweep_fixture.h"
 
 #include "deepspeed/ds_config.h"
 #include "files/json_text.h"
@@ -389,9 +388,7 @@ TEST(huggingface__profile__maps_the_trainers_arguments)
 {
     static const char *const command[] = {"run_glue.py", "--per_device_train_batch_size", "8", "--learning_rate=1e-5",
                                           NULL};
-    HELD_AT(sweep) *s = NULL;
-    const char *text = "profile = [\"deepspeed\", \"huggingface\"]\n";
-    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e));
+    HELD_AT(sweep) *s = sweep_of("profile = [\"deepspeed\", \"huggingface\"]\n");
     char **words = ds_arguments_map(&s->deepspeed,
                                     "{\"train_micro_batch_size_per_gpu\": 4, \"gradient_accumulation_steps\": 2,"
                                     " \"optimizer\": {\"params\": {\"lr\": 3e-5, \"betas\": [0.9, 0.95]}}}",

@@ -1,7 +1,6 @@
 /* config: what a metric measures, by its key, its name or its whole unit, and never by a part of them. */
 #include "config/meaning.h"
-#include "sweep_file/reader.h"
-#include "unit_test.h"
+#include "sweep_fixture.h"
 
 static const char text[] = "[job.metrics.tok]\nmeans = \"tokens/s/device\"\n"
                            "[job.metrics.step_time]\nmeans = \"other\"\n"
@@ -12,13 +11,6 @@ static const char text[] = "[job.metrics.tok]\nmeans = \"tokens/s/device\"\n"
                            "[job.metrics.peak]\nmeans = \"reserved-memory\"\nrank = 0\n"
                            "[job.metrics.throughput]\nunit = \"it/s\"\n"
                            "[[model]]\nlayers = 2\n";
-
-static struct sweep *load(void)
-{
-    struct sweep *s;
-    FAIL_IF(sweep_parse("t.toml", text, sizeof text - 1, &s, &e) < 0);
-    return s;
-}
 
 TEST(meaning__key_name_or_whole_unit__nothing_else)
 {
@@ -40,7 +32,7 @@ TEST(meaning__key_name_or_whole_unit__nothing_else)
         {"mfu_errors", QUANTITY_NONE, WORK_NONE, false},
         {"device_memory_peak", QUANTITY_MEMORY, WORK_NONE, true},
     };
-    HELD_AT(sweep) *s = load();
+    HELD_AT(sweep) *s = sweep_of(text);
     for (size_t i = 0; i < LENGTH(cases); i++) {
         const struct metric_meaning *m = metric_meaning(s, cases[i].metric);
         if (m->quantity != cases[i].quantity || m->work != cases[i].work || m->per_device != cases[i].per_device)
@@ -50,7 +42,7 @@ TEST(meaning__key_name_or_whole_unit__nothing_else)
 
 TEST(memory_words__counter_and_rank__where_known)
 {
-    HELD_AT(sweep) *s = load();
+    HELD_AT(sweep) *s = sweep_of(text);
     const char *const want[][2] = {{"peak", "reserved, rank 0"}, {"device_memory_peak", "device"}, {"peak_memory", ""}};
     for (size_t i = 0; i < LENGTH(want); i++) {
         OWNED char *words = metric_memory_words(s, want[i][0]);

@@ -1,15 +1,12 @@
 /* config, answers: a sweep on another number of hosts, and what becomes of its plans. */
 #include "answers/prediction_report.h"
 #include "config/scaling.h"
-#include "sweep_file/reader.h"
-#include "unit_test.h"
+#include "sweep_fixture.h"
 
-static struct sweep *sweep_of(const char *specs)
+static struct sweep *sweep_with(const char *specs)
 {
-    struct sweep *s = NULL;
     OWNED char *text = xasprintf("[sweep]\nname = \"s\"\n[job]\ncommand = [\"true\"]\n%s", specs);
-    FAIL_IF(sweep_parse("sweep.toml", text, strlen(text), &s, &e));
-    return s;
+    return sweep_of(text);
 }
 
 static void assert_values(const struct sweep *s, enum section_kind section, size_t axis, const char *expected)
@@ -36,8 +33,8 @@ static void follow(struct scaling *x, enum section_kind section, const char *nam
 
 TEST(sweep_scale__independent_axes__every_ratio_that_is_whole)
 {
-    HELD_AT(sweep) *s = sweep_of("[[cluster_spec]]\nnum_hosts = [2, 6]\n"
-                                 "[[parallel_spec]]\ndp = [1, 4, 16]\nacc = [1, 4]\ntp = [1, 2]\n");
+    HELD_AT(sweep) *s = sweep_with("[[cluster_spec]]\nnum_hosts = [2, 6]\n"
+                                   "[[parallel_spec]]\ndp = [1, 4, 16]\nacc = [1, 4]\ntp = [1, 2]\n");
     HELD(scaling) x = hosts_to(8);
     follow(&x, SECTION_PARALLEL, "dp", false);
     follow(&x, SECTION_PARALLEL, "acc", true);
@@ -50,7 +47,7 @@ TEST(sweep_scale__independent_axes__every_ratio_that_is_whole)
 
 TEST(sweep_scale__tied_keys__each_by_its_own_ratio)
 {
-    HELD_AT(sweep) *s = sweep_of("[[cluster_spec]]\n\"(num_hosts, world)\" = [[1, 8], [2, 16], [4, 24]]\n");
+    HELD_AT(sweep) *s = sweep_with("[[cluster_spec]]\n\"(num_hosts, world)\" = [[1, 8], [2, 16], [4, 24]]\n");
     HELD(scaling) x = hosts_to(4);
     follow(&x, SECTION_CLUSTER, "world", false);
     sweep_scale(s, &x);
@@ -60,7 +57,7 @@ TEST(sweep_scale__tied_keys__each_by_its_own_ratio)
 TEST(sweep_scale__nothing_whole__axis_stays)
 {
     HELD_AT(sweep) *s =
-        sweep_of("[[cluster_spec]]\nnum_hosts = 4\n[[parallel_spec]]\ndp = [1, 3]\nmode = [\"a\", \"b\"]\n");
+        sweep_with("[[cluster_spec]]\nnum_hosts = 4\n[[parallel_spec]]\ndp = [1, 3]\nmode = [\"a\", \"b\"]\n");
     HELD(scaling) x = hosts_to(1);
     follow(&x, SECTION_PARALLEL, "dp", false);
     follow(&x, SECTION_PARALLEL, "mode", false);

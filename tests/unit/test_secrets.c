@@ -1,8 +1,7 @@
 /* config: names that tell of secrets, and texts without their values. */
 #include "config/sweep.h"
 #include "secrets/secrets.h"
-#include "sweep_file/reader.h"
-#include "unit_test.h"
+#include "sweep_fixture.h"
 
 #define LIST(...) ((char *const[]){__VA_ARGS__, NULL})
 
@@ -64,9 +63,8 @@ TEST(declared_secrets_add__sweep_file__values_as_written_and_around_placeholders
         "[job]\ncommand = \"x\"\n"
         "env = { API_TOKEN = \"quote\\\"inside\", USER_KEY = \"before-{x}-behind\", PLAIN = \"visible\" }\n"
         "[training_spec]\nx = 1\n";
-    HELD_AT(sweep) *sweep = NULL;
+    HELD_AT(sweep) *sweep = sweep_of(text);
     HELD(secrets) s = SECRETS_INIT;
-    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &sweep, &e) < 0);
     declared_secrets_add(&s, sweep);
     assert_redacted(&s, text,
                     "[job]\ncommand = \"x\"\n"
@@ -227,11 +225,11 @@ TEST(secrets_redact_sweep__file__still_one)
         "versions = { a = \"curl --token xyz1 -H 'Authorization: Bearer abc123456'\" }\n"
         "[training_spec]\napi_key = 5\npassword = \"p\"\ntoken = [12345678, 2]\nauth = { secret = 123456 }\n";
     struct secrets none = SECRETS_INIT;
-    HELD_AT(sweep) *sweep = NULL;
     OWNED char *got = secrets_redact_sweep(&none, text);
     assert_string_equal(got, "[job]\ncommand = [\"train\", \"--api-key\",\n    \"[redacted]\", \"--pin=1\"]\n"
                              "versions = { a = \"curl --token [redacted] -H 'Authorization: Bearer [redacted]'\" }\n"
                              "[training_spec]\napi_key = 5\npassword = \"[redacted]\"\ntoken = [12345678, 2]\nauth = { "
                              "secret = 123456 }\n");
-    FAIL_IF(sweep_parse("s.toml", got, strlen(got), &sweep, &e) < 0);
+    HELD_AT(sweep) *sweep = sweep_of(got);
+    assert_non_null(sweep);
 }

@@ -2,8 +2,7 @@
 #include <sys/stat.h>
 
 #include "config/model_space.h"
-#include "sweep_file/reader.h"
-#include "unit_test.h"
+#include "sweep_fixture.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/file.h"
@@ -23,13 +22,6 @@ static void assert_load_fails(const char *path, const char *message)
     assert_null(s);
     assert_int_equal(e.kind, ERROR_USAGE);
     assert_string_equal(e.text, message);
-}
-
-static struct sweep *parse(const char *text)
-{
-    struct sweep *s = NULL;
-    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0);
-    return s;
 }
 
 static void assert_parse_fails(const char *text, const char *message)
@@ -280,7 +272,7 @@ TEST(profiles__carried_in_the_program__all_load)
     for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f)); count++) {
         OWNED char *text = xasprintf("profile = \"%.*s\"\n", (int)(strlen(f->name) - strlen("profiles/.toml")),
                                      f->name + strlen("profiles/"));
-        HELD_AT(sweep) *s = parse(text);
+        HELD_AT(sweep) *s = sweep_of(text);
         assert_memory_equal(s->profile_text, f->text, strlen(f->text));
     }
     assert_true(count >= 2);
@@ -306,7 +298,7 @@ TEST(readme__its_examples__load)
         char *end = strstr(p, "```");
         assert_non_null(end);
         OWNED char *example = xstrndup(p, (size_t)(end - p));
-        sweep_free(parse(example));
+        sweep_free(sweep_of(example));
         p = end + 3;
         count++;
     }
@@ -338,7 +330,7 @@ static const char zhen_text[] = "[training_spec]\n"
 
 TEST(zhen__its_tied_key__profile_taken)
 {
-    HELD_AT(sweep) *s = parse(zhen_text);
+    HELD_AT(sweep) *s = sweep_of(zhen_text);
     SAYS("zhen avg_batch_size_per_device * gpus", "%s %s", s->profile_names[0],
          find_derived(s, "global_batch_size")->expression);
     assert_non_null(strstr(s->job.timeout, "6000"));
@@ -356,7 +348,7 @@ TEST(zhen__another_profile_or_none_named__not_taken)
                                         "profile = []\n[parallel_spec]\n\"(pp,dp,op)\" = [1, 1, 1]\n",
                                         "[parallel_spec]\n\"(pp, dp, tp)\" = [1, 1, 1]\n"};
     for (size_t i = 0; i < LENGTH(texts); i++) {
-        HELD_AT(sweep) *s = parse(texts[i]);
+        HELD_AT(sweep) *s = sweep_of(texts[i]);
         char *const *name = s->profile_names;
         SAYS(i ? "(null)" : "torch (null)", i ? "%s" : "%s %s", name[0], name[0] ? name[1] : NULL);
     }
@@ -372,7 +364,7 @@ TEST_APART(zhen__key_in_an_included_file__profile_taken)
 
 TEST(torch__dp_of_the_file__derived_one_gives_way)
 {
-    HELD_AT(sweep) *without = parse("profile = \"torch\"\n[parallel_spec]\ntp = 2\n");
-    HELD_AT(sweep) *with = parse("profile = \"torch\"\n[parallel_spec]\ndp = [1, 2]\n");
+    HELD_AT(sweep) *without = sweep_of("profile = \"torch\"\n[parallel_spec]\ntp = 2\n");
+    HELD_AT(sweep) *with = sweep_of("profile = \"torch\"\n[parallel_spec]\ndp = [1, 2]\n");
     assert_true(find_derived(without, "dp") && !find_derived(with, "dp"));
 }

@@ -1,15 +1,7 @@
 /* config: [model_space] and every complaint about it, with its position. */
 #include "config/model_space.h"
-#include "sweep_file/reader.h"
-#include "sweep_problems.h"
+#include "sweep_fixture.h"
 #include "unit_test.h"
-
-static struct sweep *read_sweep(const char *text)
-{
-    struct sweep *s = NULL;
-    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0);
-    return s;
-}
 
 /* Five lines of a DHEN space, then what a case adds. */
 #define DHEN                                                                                                           \
@@ -20,12 +12,12 @@ static struct sweep *read_sweep(const char *text)
 
 TEST(read__dhen_space__keys_in_order)
 {
-    HELD_AT(sweep) *s = read_sweep("[model_space]\nseed = -7\nmixers = [\"DOT\", \"LINEAR\"]\n"
-                                   "num_zhen_layers = { from = 1, to = 5, step = 2 }\ntotal_mixers = [12, 6]\n"
-                                   "mixers_per_layer = { from = 1, to = 4, factor = 2 }\n"
-                                   "num_features = 512\nemb_dim = [64, 160]\n"
-                                   "output_per_emb = { from = 10, to = 50, step = 20 }\nshared_weights = false\n"
-                                   "[model_space.keys]\nactivation = [\"relu\", \"gelu\"]\n");
+    HELD_AT(sweep) *s = sweep_of("[model_space]\nseed = -7\nmixers = [\"DOT\", \"LINEAR\"]\n"
+                                 "num_zhen_layers = { from = 1, to = 5, step = 2 }\ntotal_mixers = [12, 6]\n"
+                                 "mixers_per_layer = { from = 1, to = 4, factor = 2 }\n"
+                                 "num_features = 512\nemb_dim = [64, 160]\n"
+                                 "output_per_emb = { from = 10, to = 50, step = 20 }\nshared_weights = false\n"
+                                 "[model_space.keys]\nactivation = [\"relu\", \"gelu\"]\n");
     const struct model_space_table *m = s->model_space;
     const struct space_key *k = m->keys, *tokens = &k[DHEN_KEY_TOKENS];
     SAYS("1 0 1 -7 5", "%d %d %d %d %zu", m->dhen, m->shared_weights, m->seed_given, (int)m->seed, m->key_count);
@@ -39,12 +31,12 @@ TEST(read__dhen_space__keys_in_order)
 
 TEST(read__generic_space__every_form)
 {
-    HELD_AT(sweep) *s = read_sweep("[sweep]\nseed = 3\n[model_space.keys]\n"
-                                   "width = { from = 64, to = 1000, factor = 2 }\nrate = 0.5\n"
-                                   "\"opt.lr\" = [1, 1.0, \"x\", [1, 2], { a = 1 }]\n"
-                                   "blocks = { multiset = [\"a\", \"b\"], layers = [1, 2], per_layer = 3, "
-                                   "layers_key = \"depth\" }\n"
-                                   "bag = { multiset = [\"x\"], total = 2 }\n");
+    HELD_AT(sweep) *s = sweep_of("[sweep]\nseed = 3\n[model_space.keys]\n"
+                                 "width = { from = 64, to = 1000, factor = 2 }\nrate = 0.5\n"
+                                 "\"opt.lr\" = [1, 1.0, \"x\", [1, 2], { a = 1 }]\n"
+                                 "blocks = { multiset = [\"a\", \"b\"], layers = [1, 2], per_layer = 3, "
+                                 "layers_key = \"depth\" }\n"
+                                 "bag = { multiset = [\"x\"], total = 2 }\n");
     const struct model_space_table *m = s->model_space;
     const struct space_key *k = m->keys;
     char *const *texts = k[2].literals;
@@ -58,17 +50,17 @@ TEST(read__generic_space__every_form)
 
 TEST(read__filters_base_and_samples__as_written)
 {
-    HELD_AT(sweep) *s = read_sweep(
-        "[model_space]\nwhere = \"params < 10\"\ninclude_base = true\nmixers = [\"DOT\", \"LINEAR\"]\n"
-        "total_mixers = 3\nnum_zhen_layers = [1, 2]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\n" BASE
-        "[[model_space.filter]]\nname = \"small\"\nwhere = \"flops < 5\"\n"
-        "[[model_space.filter]]\npreset = \"similar-parameters\"\ntolerance = 0\n"
-        "[[model_space.filter]]\npreset = \"fixed-layers\"\nlayers = 2\n"
-        "[[model_space.filter]]\npreset = \"uniform-mixer\"\nmixer = \"LINEAR\"\n"
-        "[[model_space.filter]]\npreset = \"uniform-mixer\"\n"
-        "[[model_space.sample]]\ntake = 20\neach = { num_zhen_layers = [1, 2] }\nwhere = \"mixers(1) = 1\"\n"
-        "[[model_space.sample]]\ntake = 5\neach = \"emb_dim\"\n"
-        "[[model_space.sample]]\ntake = 100\n");
+    HELD_AT(sweep) *s =
+        sweep_of("[model_space]\nwhere = \"params < 10\"\ninclude_base = true\nmixers = [\"DOT\", \"LINEAR\"]\n"
+                 "total_mixers = 3\nnum_zhen_layers = [1, 2]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\n" BASE
+                 "[[model_space.filter]]\nname = \"small\"\nwhere = \"flops < 5\"\n"
+                 "[[model_space.filter]]\npreset = \"similar-parameters\"\ntolerance = 0\n"
+                 "[[model_space.filter]]\npreset = \"fixed-layers\"\nlayers = 2\n"
+                 "[[model_space.filter]]\npreset = \"uniform-mixer\"\nmixer = \"LINEAR\"\n"
+                 "[[model_space.filter]]\npreset = \"uniform-mixer\"\n"
+                 "[[model_space.sample]]\ntake = 20\neach = { num_zhen_layers = [1, 2] }\nwhere = \"mixers(1) = 1\"\n"
+                 "[[model_space.sample]]\ntake = 5\neach = \"emb_dim\"\n"
+                 "[[model_space.sample]]\ntake = 100\n");
     const struct model_space_table *m = s->model_space;
     const struct space_filter *f = m->filters;
     const struct space_sample *p = m->samples;

@@ -2,8 +2,7 @@
 #include "deepspeed/ds_config.h"
 #include "deepspeed/ds_preparation.h"
 #include "deepspeed/tuning_space.h"
-#include "sweep_file/reader.h"
-#include "unit_test.h"
+#include "sweep_fixture.h"
 
 /* --- steps --- */
 
@@ -225,13 +224,13 @@ TEST(space__any_config__a_sweep_file_that_loads)
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct error e = ERROR_INIT;
         bool equal_batch;
-        HELD_AT(sweep) *sweep = NULL;
         OWNED char *toml = space_of(cases[i].config, &equal_batch, &e);
         assert_non_null(toml);
         assert_non_null(strstr(toml, cases[i].wanted));
         assert_null(strstr(toml, "betas"));
         assert_int_equal(equal_batch, cases[i].equal_batch);
-        assert_int_equal(sweep_parse("s.toml", toml, strlen(toml), &sweep, &e), 0);
+        HELD_AT(sweep) *sweep = sweep_of(toml);
+        assert_non_null(sweep);
     }
 }
 

@@ -1,8 +1,7 @@
 /* configs/profiles/zhen.toml: its rules and limits over the matched space. */
 #include "space/build.h"
 #include "space/match.h"
-#include "sweep_file/reader.h"
-#include "unit_test.h"
+#include "sweep_fixture.h"
 
 static struct space *build(const struct sweep *s)
 {
@@ -25,8 +24,7 @@ static int64_t excluded(const char *cluster, const char *plan, const char *rule)
     OWNED char *text = xasprintf("[training_spec]\navg_batch_size_per_device = 64\n[cluster_spec]\n%s\n"
                                  "[parallel_spec]\nnum_micro_batches = 1\nnum_auto_layers = 4\n%s\n",
                                  cluster, plan);
-    HELD_AT(sweep) *s = NULL;
-    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0);
+    HELD_AT(sweep) *s = sweep_of(text);
     HELD_AT(space) *space = build(s);
     struct match_counts counts = count(space);
     int64_t found = -1;
@@ -69,22 +67,15 @@ TEST(zhen_rules__each__excludes_what_it_is_for)
     }
 }
 
-static struct sweep *parse(const char *text)
-{
-    struct sweep *s = NULL;
-    FAIL_IF(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0);
-    return s;
-}
-
 TEST(zhen_micro_batches__more_than_devices__excluded_without_host_ids)
 {
-    HELD_AT(sweep) *s = parse("[training_spec]\navg_batch_size_per_device = 64\n"
-                              "[cluster_spec]\nnum_hosts = 1\nnum_devices_per_host = 8\ntransport = \"NVLink\"\n"
-                              "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [1, 2, 4, 8]\n"
-                              "\"(pp, dp, op)\" = [2, 4, 1]\n"
-                              "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [1, 2, 4, 8]\n"
-                              "\"(pp, dp, op)\" = [2, 4, 1]\nhost_ids = [[0], [0]]\n"
-                              "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [16, 32]\n");
+    HELD_AT(sweep) *s = sweep_of("[training_spec]\navg_batch_size_per_device = 64\n"
+                                 "[cluster_spec]\nnum_hosts = 1\nnum_devices_per_host = 8\ntransport = \"NVLink\"\n"
+                                 "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [1, 2, 4, 8]\n"
+                                 "\"(pp, dp, op)\" = [2, 4, 1]\n"
+                                 "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [1, 2, 4, 8]\n"
+                                 "\"(pp, dp, op)\" = [2, 4, 1]\nhost_ids = [[0], [0]]\n"
+                                 "[[parallel_spec]]\nnum_auto_layers = 4\nnum_micro_batches = [16, 32]\n");
     HELD_AT(space) *space = build(s);
     struct match_counts counts = count(space);
     assert_int_equal(counts.combinations, 10);
@@ -94,10 +85,10 @@ TEST(zhen_micro_batches__more_than_devices__excluded_without_host_ids)
 
 TEST(zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it)
 {
-    HELD_AT(sweep) *s = parse("[cluster_spec]\ntransport = \"TCPx4\"\nnum_hosts = 1\n"
-                              "num_devices_per_host = [4, 8, 16, 32, 64]\n"
-                              "[[parallel_spec]]\ndescription = \"Auto search\"\n"
-                              "[[parallel_spec]]\n\"(pp, dp, op)\" = [1, 64, 1]\n");
+    HELD_AT(sweep) *s = sweep_of("[cluster_spec]\ntransport = \"TCPx4\"\nnum_hosts = 1\n"
+                                 "num_devices_per_host = [4, 8, 16, 32, 64]\n"
+                                 "[[parallel_spec]]\ndescription = \"Auto search\"\n"
+                                 "[[parallel_spec]]\n\"(pp, dp, op)\" = [1, 64, 1]\n");
     static const int64_t seconds[] = {1000, 1500, 2000, 3000, 6000, 600};
     HELD_AT(space) *space = build(s);
     struct error e = ERROR_INIT;

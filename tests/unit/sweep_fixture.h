@@ -1,8 +1,18 @@
-/* Assertions about the messages on sweep files with faults. */
+/* Sweep files as text: what is read of them, and the messages on those with faults. */
 #pragma once
 
 #include "sweep_file/reader.h"
 #include "unit_test.h"
+
+/* The caller's. */
+static inline struct sweep *sweep_of(const char *text)
+{
+    struct error e = ERROR_INIT;
+    struct sweep *s = NULL;
+    if (sweep_parse("s.toml", text, strlen(text), &s, &e) < 0)
+        fail_msg("%s\n%s", text, e.text);
+    return s;
+}
 
 static inline void assert_problems(const char *text, const char *expected)
 {
