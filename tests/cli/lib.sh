@@ -33,7 +33,7 @@
 #            expect_silent N: nothing on either; expect_only_status N: whatever is said
 #            expect_run KIND N ARGS: run_meshsweep ARGS, then expect_KIND N of those that need no text;
 #            expect_command KIND N COMMAND ARGS: the same of run_command; expect_after KIND N HELPER ARGS: of a helper
-#            expect_said KIND N TEXT ARGS: with the text
+#            expect_said KIND N TEXT ARGS: with the text; expect_said_by KIND N TEXT HELPER ARGS: of a helper
 #            expect_file_contains FILE TEXT...   expect_file FILE...          expect_no_file FILE...
 #            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
 # Waiting:   wait_until CONDITION SECONDS     hurry PID: of a server that gives way to others
@@ -337,11 +337,13 @@ expect_command() { expect_after "$1" "$2" run_command "${@:3}"; } # KIND STATUS 
 expect_run() { expect_command "$1" "$2" "$meshsweep" "${@:3}"; }  # KIND STATUS ARGS
 
 # The same with a text, for what is said in a few words.
-expect_said() # only_stdout|only_stderr|only_stdout_contains|… STATUS TEXT ARGS
+expect_said_by() # only_stdout|only_stderr|only_stdout_contains|… STATUS TEXT HELPER ARGS
 {
-    run_meshsweep "${@:4}"
+    "${@:4}"
     "expect_$1" "$2" "$3"
 }
+
+expect_said() { expect_said_by "${@:1:3}" run_meshsweep "${@:4}"; } # KIND STATUS TEXT ARGS
 
 # One run of jobs, which says nothing or whatever on standard error.
 run_silently() { expect_run silent "$1" run --progress none "${@:2}"; } # STATUS ARGS

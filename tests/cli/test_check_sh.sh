@@ -156,8 +156,7 @@ logs_without_cases__in_few_lines()
     expect_only_stdout 0 "x.c:1:2: error: no
 $(seq 11)"
     seq 30 >crash.log
-    run_command awk -f "$source_dir/scripts/what_failed.awk" crash.log
-    expect_only_stdout 0 "$(seq 19 30)"
+    expect_said_by only_stdout 0 "$(seq 19 30)" run_command awk -f "$source_dir/scripts/what_failed.awk" crash.log
     : >empty.log
     expect_command silent 0 awk -f "$source_dir/scripts/what_failed.awk" empty.log
 }

@@ -87,8 +87,7 @@ dumb_terminal__nothing_written_over()
     expect_only_stdout_contains 0 '4/4 done (100%)' 'total  4'
     expect_stdout_lacks "$esc"
     rm -rf results.db*
-    run_in_terminal
-    expect_only_stdout_contains 0 "${esc}[K"
+    expect_said_by only_stdout_contains 0 "${esc}[K" run_in_terminal
 }
 
 color__when__shown()
@@ -101,13 +100,11 @@ color__when__shown()
     expect_stdout_lacks "$esc"
     expect_run only_stdout 0 plan
     expect_stdout_lacks "$esc"
-    run_in_terminal
-    expect_only_stdout_contains 0 "${esc}32m+"
+    expect_said_by only_stdout_contains 0 "${esc}32m+" run_in_terminal
     expect_after only_stdout 0 run_in_terminal NO_COLOR=1
     expect_stdout_lacks "$esc"
     line="meshsweep plan --color always"
-    run_in_terminal NO_COLOR=1
-    expect_only_stdout_contains 0 "${esc}32m+"
+    expect_said_by only_stdout_contains 0 "${esc}32m+" run_in_terminal NO_COLOR=1
     run_meshsweep plan --color sometimes
     expect_only_stderr 2 'meshsweep plan: --color sometimes: must be auto, always or never; see meshsweep plan --help'
 }

@@ -159,8 +159,7 @@ database__in_a_read_only_directory__read_but_not_run()
     run_silently 0
     cd ..
     sed -i 's/y = \[10, 20\]/y = [10, 20, 30]/' place/sweep.toml
-    run_read_only place -- status -d place/results.db
-    expect_only_stdout_contains 0 'best so far: score 40'
+    expect_said_by only_stdout_contains 0 'best so far: score 40' run_read_only place -- status -d place/results.db
     run_read_only place -- plan -c place/sweep.toml -d place/results.db
     expect_only_stdout_contains 0 '6 jobs: + 2 new  = 4 done'
     rm place/results.db.lock

@@ -253,8 +253,7 @@ accelerate__keys_of_its_plugin__made_a_ds_config()
     expect_sql '2|cpu|1' "SELECT c ->> '$.zero_optimization.stage',
         c ->> '$.zero_optimization.offload_optimizer.device', c ->> '$.train_micro_batch_size_per_gpu' > 1
         FROM (SELECT cast(readfile('autotuning_results/ds_config_optimal.json') AS TEXT) AS c)" :memory:
-    run_command sh autotuning_results/cmd_optimal.txt
-    expect_only_stdout_contains 0 'training with stage 2'
+    expect_said_by only_stdout_contains 0 'training with stage 2' run_command sh autotuning_results/cmd_optimal.txt
     # The same on one line, as JSON, and with nothing but defaults.
     rm -rf autotuning_exps
     sed -n '/^[a-z]/p' accelerate.yaml | sed 's/^deepspeed_config:/& {zero_stage: 2, offload_optimizer_device: cpu, '\

@@ -127,15 +127,13 @@ version__not_given__the_package_of_the_launchers_python_is_asked()
         expect_only_stdout_matches 0 '^version = "0\.14\.5" # as (/.*/)?python3\.99 says$'
     done
     # bf16 without ZeRO accumulates in fp32 up to 0.17.5.
-    tuning --dry-run --launcher torchrun
-    expect_among_stdout 0 ' 2 matched'
+    expect_said_by among_stdout 0 ' 2 matched' tuning --dry-run --launcher torchrun
     install 0.19.2.dev0
     tuning --dry-run --launcher torchrun
     expect_status 0
     expect_stdout_contains ' 1 matched'
     expect_stderr_lacks 'has no package'
-    tuning --dry-run --launcher torchrun --ds_version 0.17
-    expect_among_stdout 0 ' 1 matched'
+    expect_said_by among_stdout 0 ' 1 matched' tuning --dry-run --launcher torchrun --ds_version 0.17
     tuning --dry-run --ds_version new
     expect_only_stderr 2 'meshsweep: --ds_version new: must be a release such as 0.14 or 0.14.5'
 }
@@ -181,8 +179,7 @@ version__no_package__said_and_gone_on_with_the_newest()
     expect_sql 1 'SELECT count(*) FROM results'
     expect_stderr_contains 'meshsweep: python3 has no package deepspeed, so the rules of its newest release '\
 'apply; to choose a release, set [deepspeed] version or --ds_version'
-    tuning --print-config
-    expect_only_stdout_contains 0 '# version: python3 has no package deepspeed'
+    expect_said_by only_stdout_contains 0 '# version: python3 has no package deepspeed' tuning --print-config
 }
 
 base() # JSON [LINE...]

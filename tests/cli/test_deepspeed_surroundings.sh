@@ -235,8 +235,7 @@ script__edited__said_and_run_again_with_stale()
     expect_only_stderr_contains 0 "meshsweep: 2 of 2 results were made with a different $PWD/train.py than now; \
 --stale runs them again"
     expect_sql 2 "SELECT count(*) FROM attempt WHERE job_id IN (SELECT job FROM results)"
-    tune --stale
-    expect_only_stderr_contains 0 '2 of 2 results are stale; running them again'
+    expect_said_by only_stderr_contains 0 '2 of 2 results are stale; running them again' tune --stale
     expect_sql 4 "SELECT count(*) FROM attempt WHERE job_id IN (SELECT job FROM results)"
     expect_after only_stderr 0 tune
     expect_stderr_lacks 'results were made with a different'

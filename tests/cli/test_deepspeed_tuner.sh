@@ -389,8 +389,7 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
 'script'"'"'s arguments'
     tune train.py --deepspeed nowhere.json
     expect_only_stderr 2 'meshsweep: nowhere.json: cannot open: No such file or directory'
-    tune
-    expect_only_stderr_contains 2 'no script is given'
+    expect_said_by only_stderr_contains 2 'no script is given' tune
     tune --launcher ' ' train.py --deepspeed ds_config.json
     expect_only_stderr 2 'meshsweep: --launcher: the name is empty; give torchrun, accelerate, srun or a command '\
 'line of your own'

@@ -66,8 +66,7 @@ for row, want in zip(rows, stored):
             assert float(cell) == value and (math.isinf(value) or "." in cell or "e" in cell), (name, cell, value)
 print("equal")
 END
-    run_command python3 compare.py "$1"
-    expect_only_stdout 0 equal
+    expect_said_by only_stdout 0 equal run_command python3 compare.py "$1"
 }
 
 csv__read_by_another_program__equals_the_database()
@@ -108,8 +107,7 @@ csv__to_a_full_device__said_and_nothing_torn()
     awkward_sweep
     run_command sh -c '"$0" export >/dev/full' "$meshsweep"
     expect_only_stderr 1 'meshsweep: standard output: No space left on device'
-    run_command sh -c '"$0" export | head -n 1' "$meshsweep"
-    expect_only_stdout_contains 0 'job,key'
+    expect_said_by only_stdout_contains 0 'job,key' run_command sh -c '"$0" export | head -n 1' "$meshsweep"
 }
 
 run_cases "$@"

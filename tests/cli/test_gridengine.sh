@@ -134,12 +134,10 @@ wrong_words__held_and_said_once()
 {
     cluster
     cluster_sweep 3 < <(toml queue=no-such.q)
-    run_at_engine
-    expect_only_stderr_contains 2 'unknown queue "no-such.q"'
+    expect_said_by only_stderr_contains 2 'unknown queue "no-such.q"' run_at_engine
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     sed -i 's/^queue = .*/options = ["-l nosuch=1"]/' sweep.toml
-    run_at_engine
-    expect_only_stderr_contains 2 'unknown resource "nosuch"'
+    expect_said_by only_stderr_contains 2 'unknown resource "nosuch"' run_at_engine
     sed -i '/nosuch/d' sweep.toml
     expect_after silent 0 run_at_engine
     expect_each_once 3

@@ -98,8 +98,7 @@ command__unknown_or_failing__fails()
 
 wait_until__never__fails_after_the_bound()
 {
-    run_test_file 'wait_until false 1'
-    expect_only_stdout_contains 1 'waited 5 s in vain for: false'
+    expect_said_by only_stdout_contains 1 'waited 5 s in vain for: false' run_test_file 'wait_until false 1'
 }
 
 case__too_long__ended_and_failed()
@@ -130,8 +129,7 @@ case__skipped__status_77()
 file__skipped__status_77_and_nothing_left()
 {
     printf '. "%s/cli/lib.sh"\nskip "no such thing here"\nrun_cases\n' "$tests_source_dir" >inner.sh
-    run_command bash inner.sh
-    expect_only_stdout 77 '1..0 # SKIP no such thing here'
+    expect_said_by only_stdout 77 '1..0 # SKIP no such thing here' run_command bash inner.sh
     expect '[ ! -e .skipped ]'
 }
 

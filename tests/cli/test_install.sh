@@ -21,8 +21,7 @@ installed__files__all_there()
         expect "[ -f root/usr/$file ]"
     done
     for file in root/usr/share/meshsweep/configs/*.toml; do
-        run_command root/usr/bin/meshsweep check "$file"
-        expect_only_stdout_contains 0 "$file: "
+        expect_said_by only_stdout_contains 0 "$file: " run_command root/usr/bin/meshsweep check "$file"
     done
     # The file that it writes names the schema that editors read.
     run_command root/usr/bin/meshsweep init -o - x=1,2 -- true

@@ -259,8 +259,7 @@ offers__elsewhere_or_nowhere__silent()
     expect_stdout "unrun"
     cp other/results.db "$PWD/home.db"
     # shellcheck disable=SC2088 # as it is typed
-    run_command env HOME="$PWD" "$meshsweep" completion jobs -- show -d '~/home.db' 2
-    expect_only_stdout 0 2
+    expect_said_by only_stdout 0 2 run_command env HOME="$PWD" "$meshsweep" completion jobs -- show -d '~/home.db' 2
     # No database, none of ours, a file with mistakes.
     offer jobs show ''
     expect_no_stdout

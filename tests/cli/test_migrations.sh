@@ -177,8 +177,7 @@ older_version__not_to_be_written__read()
     old_database 12
     mkdir archive
     mv results.db archive
-    run_read_only archive -- status -d archive/results.db
-    expect_only_stdout_contains 0 'ok       3'
+    expect_said_by only_stdout_contains 0 'ok       3' run_read_only archive -- status -d archive/results.db
 }
 
 # --- upgrade ---

@@ -202,8 +202,7 @@ terminal__narrow__the_objective_and_keys()
     expect_command only_stdout 0 env COLUMNS=40 NO_COLOR=1 script -qec "'$meshsweep' results --wide" typescript
     expect "grep -q a_key_with_a_name_that_is_long typescript" "! grep -q 'columns more' typescript"
     expect_said only_stdout_contains 0 a_key_with_a_name_that_is_long results
-    run_command env COLUMNS=40 "$meshsweep" results
-    expect_among_stderr 0 'more columns: --wide, or --columns '
+    expect_said_by among_stderr 0 'more columns: --wide, or --columns ' run_command env COLUMNS=40 "$meshsweep" results
     expect "[ \"\$(LC_ALL=C.UTF-8 wc -L <.stdout)\" -le 40 ]"
 }
 

@@ -76,8 +76,7 @@ started_through_a_link_from_elsewhere__works()
     ln -s "$PWD/tree/run.sh" elsewhere/link
     plan 'pwd'
     cd elsewhere
-    run_command ./link -c x.toml
-    expect_only_stdout 0 "$PWD"
+    expect_said_by only_stdout 0 "$PWD" run_command ./link -c x.toml
 }
 
 ended__never_started_again()
@@ -97,8 +96,7 @@ quickstart_out_of_memory__as_intended()
     sqlite3 results.db \
         "CREATE TABLE progress (state, failure); INSERT INTO progress VALUES ('ok', NULL), ('failed', 'oom')"
     plan 'exit 3'
-    run_command tree/run.sh
-    expect_only_stderr_contains 0 'ran out of device memory on purpose'
+    expect_said_by only_stderr_contains 0 'ran out of device memory on purpose' run_command tree/run.sh
     plan 'exit 3'
     expect_command silent 3 tree/run.sh -c other.toml
     sqlite3 results.db "INSERT INTO progress VALUES ('failed', 'exit')"
@@ -118,8 +116,7 @@ quickstart__tool_not_installed__says_how_to_run_it()
 'tree/run.sh status and so on'
     # Not after a wrong use: what it says of that is all.
     plan 'echo "unknown option --wrong" >&2; exit 2' 'exit 0' 'exit 0'
-    run_command env PATH="$path" tree/run.sh --wrong
-    expect_only_stderr 2 'unknown option --wrong'
+    expect_said_by only_stderr 2 'unknown option --wrong' run_command env PATH="$path" tree/run.sh --wrong
     expect_command silent 0 env PATH="$path" tree/run.sh -c own.toml
 }
 
@@ -147,8 +144,7 @@ progress__counts_the_restarts_anew()
     stand_in_tree
     sqlite3 given.db 'CREATE TABLE job (state TEXT)'
     plan 'exit 1' 'exit 1' "sqlite3 '$PWD/given.db' \"INSERT INTO job VALUES ('ok')\"; exit 1" 'exit 1' 'exit 0'
-    run_command tree/run.sh -d given.db
-    expect_only_stderr_contains 0 'starting it again in 1 s'
+    expect_said_by only_stderr_contains 0 'starting it again in 1 s' run_command tree/run.sh -d given.db
     expect '[ "$(echo $(cat pauses))" = "1 2 1 2" ]'
 }
 

@@ -54,8 +54,7 @@ missing__installed()
     path_without automake
     apt_get "printf '#!/bin/sh\n' >'$PWD/path/automake'; chmod +x '$PWD/path/automake'"
     [ "$(id -u)" = 0 ] || skip 'needs root, as apt-get does'
-    run_setup build
-    expect_only_stderr 0 'setup.sh: installing automake'
+    expect_said_by only_stderr 0 'setup.sh: installing automake' run_setup build
     expect_file_contains asked 'install -y --no-install-recommends automake'
 }
 
@@ -81,8 +80,7 @@ installed_and_still_not_there__said()
     [ "$(id -u)" = 0 ] || skip 'needs root, as apt-get does'
     path_without automake
     apt_get 'exit 0'
-    run_setup build
-    expect_only_stderr_contains 1 'setup.sh: installed, and still not found: automake'
+    expect_said_by only_stderr_contains 1 'setup.sh: installed, and still not found: automake' run_setup build
 }
 
 level__unknown__wrong_use()

@@ -105,8 +105,7 @@ best__its_command__runs_as_it_stands_and_overwrites_nothing()
     expect "! grep -q \"$kept\" line.sh winner/command.sh"
     mv winner elsewhere/moved
     for script in line.sh elsewhere/moved/command.sh; do
-        run_command env PATH=/usr/bin:/bin sh "$script"
-        expect_only_stdout 0 "score: 2 from work with $spec"
+        expect_said_by only_stdout 0 "score: 2 from work with $spec" run_command env PATH=/usr/bin:/bin sh "$script"
     done
     expect_file_contains "elsewhere/moved/it's" 2
     expect_file_contains elsewhere/moved/out "$(realpath elsewhere/moved)/o"

@@ -458,8 +458,7 @@ full_training__its_runner_killed__collected_by_the_next()
     wait_until '[ -n "$(sql "SELECT reference FROM attempt WHERE kind = '"'full'"'" 2>/dev/null)" ]' 20
     end_command KILL only_stderr_contains 137 "launching the winner"
     touch go
-    run_at_slurm --run-full-experiment
-    expect_only_stderr_contains 0 "the full training of job 2 has been done"
+    expect_said_by only_stderr_contains 0 "the full training of job 2 has been done" run_at_slurm --run-full-experiment
     expect "[ $(jobs_submitted) = 2 ]" "[ $(grep -l '^#SBATCH --time' slurm/job.* | wc -l) = 1 ]"
     expect_sql "1|trial|ok
 2|trial|ok

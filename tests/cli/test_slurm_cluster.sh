@@ -230,8 +230,7 @@ directory__that_the_nodes_do_not_see__held_at_the_first_job()
     scontrol update partitionname=main state=up
     wait_until '[ -z "$(squeue -h -t pending,running,completing)" ]' 60
     mv aside results.db.d
-    run_at_slurm
-    expect_only_stderr_contains 2 "sees no directory $PWD/results.db.d/"
+    expect_said_by only_stderr_contains 2 "sees no directory $PWD/results.db.d/" run_at_slurm
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     at_slurm 0
 }
@@ -240,8 +239,7 @@ request__that_slurm_does_not_take__held_and_said_once()
 {
     cluster
     cluster_sweep 3 < <(toml partition=no-such)
-    run_at_slurm
-    expect_only_stderr_contains 2 'no-such'
+    expect_said_by only_stderr_contains 2 'no-such' run_at_slurm
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     sed -i '/no-such/d' sweep.toml
     at_slurm 0

@@ -253,8 +253,7 @@ best__out__files_that_run()
     expect_said only_stdout_contains 0 'secrets are left out; fill them in before you run it: TOKEN' best --out a/winner
     expect_file_contains a/winner/command.sh '# throughput 100 samples/s, job 1 of sweep gpt'
     expect_file_contains a/winner/command.sh '# Secrets are left out; fill them in before you run it: TOKEN'
-    run_command a/winner/command.sh
-    expect_only_stdout 0 'two words a b'
+    expect_said_by only_stdout 0 'two words a b' run_command a/winner/command.sh
     expect_sql '1|8|tiny' "SELECT readfile('a/winner/job.json')->>'\$.job',
         readfile('a/winner/job.json')->>'\$.keys.derived.dp', readfile('a/winner/job.json')->>'\$.keys.model.name'"
     expect_sql '100|samples/s' "SELECT readfile('a/winner/metrics.json')->>'\$.throughput.value',

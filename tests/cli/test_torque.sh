@@ -94,8 +94,7 @@ queue__that_is_not_there__held_and_said_once()
 {
     cluster
     cluster_sweep 3 < <(toml queue=no-such)
-    run_at_torque
-    expect_only_stderr_contains 2 "invalid partition specified: no-such"
+    expect_said_by only_stderr_contains 2 "invalid partition specified: no-such" run_at_torque
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     sed -i '/no-such/d' sweep.toml
     expect_after silent 0 run_at_torque
