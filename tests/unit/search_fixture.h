@@ -27,20 +27,20 @@ struct search_fixture {
 static const char *const fixture_keys[] = {"zero_stage", "bucket", "micro_batch", NULL};
 
 /* Micro-batches 1, 2, 4, … or 1, 2, 3, … */
-static inline void fixture_open(struct search_fixture *f, size_t micro_batches, bool doubling)
+static inline struct search_fixture fixture_open(size_t micro_batches, bool doubling)
 {
-    *f = (struct search_fixture){.peak = 6, .limit = {3, 5, 9, 12}, .micro_batches = micro_batches};
+    struct search_fixture f = {.peak = 6, .limit = {3, 5, 9, 12}, .micro_batches = micro_batches};
     size_t count = FIXTURE_STAGES * FIXTURE_BUCKETS * micro_batches;
-    f->candidates = calloc(count, sizeof *f->candidates);
-    f->values = calloc(count * 3, sizeof *f->values);
+    f.candidates = calloc(count, sizeof *f.candidates);
+    f.values = calloc(count * 3, sizeof *f.values);
     for (size_t i = 0; i < count; i++) {
         size_t mb = i % micro_batches, bucket = i / micro_batches % FIXTURE_BUCKETS;
         size_t stage = i / micro_batches / FIXTURE_BUCKETS;
-        double *v = f->values + 3 * i;
+        double *v = f.values + 3 * i;
         v[0] = (double)stage;
         v[1] = 5e7 * (double)(bucket + 1);
         v[2] = doubling ? (double)(1U << mb) : (double)(mb + 1);
-        f->candidates[i] = (struct candidate){
+        f.candidates[i] = (struct candidate){
             .values = v,
             .identity = rng_at(1, i),
             .configuration = stage * FIXTURE_BUCKETS + bucket,
@@ -55,10 +55,10 @@ static inline void fixture_open(struct search_fixture *f, size_t micro_batches, 
             .work = 1,
         };
     }
-    f->space = (struct search_space){
+    f.space = (struct search_space){
         .keys = fixture_keys,
         .key_count = 3,
-        .candidates = f->candidates,
+        .candidates = f.candidates,
         .count = count,
         .group_count = 1,
         .configuration_count = FIXTURE_STAGES * FIXTURE_BUCKETS,
@@ -66,6 +66,7 @@ static inline void fixture_open(struct search_fixture *f, size_t micro_batches, 
         .maximise = true,
         .relation = SEARCH_RATE,
     };
+    return f;
 }
 
 static inline void search_fixture_free(struct search_fixture *f)
@@ -189,9 +190,7 @@ static inline struct fixture_result fixture_run(const struct search_fixture *f, 
     static void name##_over(struct search_fixture *f);                                                                 \
     TEST(name)                                                                                                         \
     {                                                                                                                  \
-        struct search_fixture f;                                                                                       \
-        fixture_open(&f, micro_batches, doubling);                                                                     \
+        HELD(search_fixture) f = fixture_open(micro_batches, doubling);                                                \
         name##_over(&f);                                                                                               \
-        search_fixture_free(&f);                                                                                       \
     }                                                                                                                  \
     static void name##_over(struct search_fixture *f)

@@ -35,8 +35,7 @@ FIXTURE_TEST(model__right_predictions__best_first, 16, false)
 TEST(model__wrong_predictions__still_found)
 {
     static const double wrong[] = {0.7, 1.4};
-    HELD(search_fixture) f;
-    fixture_open(&f, 16, false);
+    HELD(search_fixture) f = fixture_open(16, false);
     for (size_t w = 0; w < 2; w++) {
         fixture_predict(&f, wrong[w]);
         for (size_t i = 0; i < f.space.count; i++)
@@ -80,8 +79,7 @@ TEST(model__arithmetic_of_layouts__found_early_whatever_is_predicted)
 {
     enum { MOST = 6 };
     int trials[2] = {0, 0};
-    HELD(search_fixture) f;
-    fixture_open(&f, 16, false);
+    HELD(search_fixture) f = fixture_open(16, false);
     const double optimum = fixture_optimum(&f);
     fixture_predict(&f, 1);
     for (size_t i = 0; i < f.space.count; i++) {
@@ -170,8 +168,7 @@ FIXTURE_TEST(model__limit_that_was_met_elsewhere__one_beyond_it_is_tried, 16, fa
 TEST(model__outcomes_that_scatter__goes_on_for_longer)
 {
     size_t trials[2] = {0, 0};
-    HELD(search_fixture) f;
-    fixture_open(&f, 16, false);
+    HELD(search_fixture) f = fixture_open(16, false);
     for (int scattered = 0; scattered < 2; scattered++) {
         HELD_AT(search) *s = open_model(&f, 0.02);
         struct decision d;
@@ -189,8 +186,7 @@ TEST(model__outcomes_that_scatter__goes_on_for_longer)
 TEST(model__crashes_at_random__expected_anywhere)
 {
     enum { TRIALS = 30 };
-    HELD(search_fixture) f;
-    fixture_open(&f, 16, false);
+    HELD(search_fixture) f = fixture_open(16, false);
     HELD_AT(search) *s = open_model(&f, 0);
     struct decision d;
     double expected = 0;
@@ -322,8 +318,7 @@ FIXTURE_TEST(model__risky_with_a_gain__before_safe_without, 16, false)
 TEST(model__gain_with_a_risk__tried_before_the_end)
 {
     enum { BEST = 111 };
-    HELD(search_fixture) f;
-    fixture_open(&f, 16, false);
+    HELD(search_fixture) f = fixture_open(16, false);
     for (size_t i = 0; i < f.space.count; i++)
         f.candidates[i].seconds = i == BEST ? 0.965 : i == 7 ? 1 : 1.2;
     f.candidates[BEST].oom_probability = 0.45;
@@ -347,8 +342,7 @@ TEST(model__keys_that_ran_apart__little_is_open_of_them_together)
 {
     static const char *const keys[] = {"a", "b"};
     static const double values[4][2] = {{-1, -1}, {-1, -2}, {-2, -1}, {-2, -2}};
-    HELD(search_fixture) f;
-    fixture_open(&f, 16, false);
+    HELD(search_fixture) f = fixture_open(16, false);
     f.space.keys = keys;
     f.space.key_count = 2;
     f.space.count = 4;
@@ -491,8 +485,7 @@ TEST(process_space__values_that_hardly_repeat__are_names)
 
 TEST(model__many_candidates__a_decision_after_an_outcome)
 {
-    HELD(search_fixture) f;
-    fixture_open(&f, 8400, false); /* 100,800 candidates */
+    HELD(search_fixture) f = fixture_open(8400, false); /* 100,800 candidates */
     HELD_AT(search) *s = open_model(&f, 0);
     struct decision d;
     for (int i = 0; i < 8; i++) {

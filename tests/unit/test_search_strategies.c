@@ -33,8 +33,7 @@ TEST(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice)
 {
     for (size_t i = 0; search_strategy_names[i]; i++)
         for (size_t width = 1; width <= 4; width += 3) {
-            HELD(search_fixture) f;
-            fixture_open(&f, 16, false);
+            HELD(search_fixture) f = fixture_open(16, false);
             HELD_AT(search) *s = open_search(&f, search_strategy_names[i], 1);
             struct fixture_result r = fixture_run(&f, s, width, width);
             struct decision d;
@@ -55,8 +54,7 @@ TEST(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice)
 TEST(every_strategy__nothing_is_predicted_to_fit__tries_all_the_same)
 {
     for (size_t i = 0; search_strategy_names[i]; i++) {
-        HELD(search_fixture) f;
-        fixture_open(&f, 4, true);
+        HELD(search_fixture) f = fixture_open(4, true);
         fixture_predict(&f, 1);
         for (size_t c = 0; c < f.space.count; c++) {
             f.candidates[c].memory_terms = NULL;
@@ -74,8 +72,7 @@ TEST(every_strategy__nothing_is_predicted_to_fit__tries_all_the_same)
 TEST(every_strategy__outcomes_in_another_order__same_decisions)
 {
     for (size_t i = 0; search_strategy_names[i]; i++) {
-        HELD(search_fixture) f;
-        fixture_open(&f, 16, false);
+        HELD(search_fixture) f = fixture_open(16, false);
         struct search *a = open_search(&f, search_strategy_names[i], 3),
                       *b = open_search(&f, search_strategy_names[i], 3);
         for (int round = 0; round < 8; round++) {
@@ -107,8 +104,7 @@ TEST(every_strategy__repeated_without_its_waits__same_decisions)
 {
     for (size_t i = 0; search_strategy_names[i]; i++)
         for (uint64_t order = 1; order < 6; order++) {
-            HELD(search_fixture) f;
-            fixture_open(&f, 16, false);
+            HELD(search_fixture) f = fixture_open(16, false);
             struct search *a = open_search(&f, search_strategy_names[i], 5),
                           *b = open_search(&f, search_strategy_names[i], 5);
             static struct repeated_event events[8192];
@@ -144,8 +140,7 @@ TEST(every_strategy__repeated_without_its_waits__same_decisions)
 TEST(every_strategy__same_again__same_trials)
 {
     for (size_t i = 0; search_strategy_names[i]; i++) {
-        HELD(search_fixture) f;
-        fixture_open(&f, 16, false);
+        HELD(search_fixture) f = fixture_open(16, false);
         struct search *a = open_search(&f, search_strategy_names[i], 9),
                       *b = open_search(&f, search_strategy_names[i], 9);
         struct fixture_result x = fixture_run(&f, a, 3, 5), y = fixture_run(&f, b, 3, 5);
@@ -162,8 +157,7 @@ TEST(staged_and_dsat__beside_others__same_trials_in_the_same_order)
     static const char *const names[] = {"staged", "dsat-random", "dsat-binary", "dsat-asha"};
     for (size_t i = 0; i < LENGTH(names); i++)
         for (uint64_t order = 0; order < 12; order++) {
-            HELD(search_fixture) f;
-            fixture_open(&f, 16, false);
+            HELD(search_fixture) f = fixture_open(16, false);
             HELD_AT(search) *a = open_search(&f, names[i], 42), *b = open_search(&f, names[i], 42);
             struct fixture_result x = fixture_run(&f, a, 1, 0), y = fixture_run(&f, b, 2 + order % 6, order);
             if (x.trials != y.trials || memcmp(x.asked, y.asked, x.trials * sizeof *x.asked) != 0)
@@ -206,8 +200,7 @@ TEST(staged__memory_key__only_where_memory_is_short)
 {
     static const bool savers[] = {false, true, false};
     for (int plenty = 0; plenty <= 1; plenty++) {
-        HELD(search_fixture) f;
-        fixture_open(&f, 16, false);
+        HELD(search_fixture) f = fixture_open(16, false);
         for (size_t i = 0; i < FIXTURE_STAGES; i++)
             f.limit[i] = plenty ? 16 : 3;
         f.space.saves_memory = savers;
@@ -233,8 +226,7 @@ FIXTURE_TEST(binary__no_predictions__largest_and_best_of_every_configuration, 16
  * largest that fits. */
 static void expect_bisection(double limit, const double *tried, size_t count)
 {
-    HELD(search_fixture) f;
-    fixture_open(&f, 64, false);
+    HELD(search_fixture) f = fixture_open(64, false);
     for (size_t i = 0; i < FIXTURE_STAGES; i++)
         f.limit[i] = limit;
     HELD_AT(search) *s = open_search(&f, "binary", 1);
