@@ -56,105 +56,56 @@ static int fails(const char *call, int fd)
     return meant;
 }
 
-#define REAL(type, name, ...)                                                                                          \
-    static type (*real)(__VA_ARGS__);                                                                                  \
+#define REAL(type, name, parameters)                                                                                   \
+    static type(*real) parameters;                                                                                     \
     if (!real)                                                                                                         \
-    *(void **)&real = dlsym(RTLD_NEXT, name)
+    *(void **)&real = dlsym(RTLD_NEXT, #name)
 
-ssize_t write(int fd, const void *bytes, size_t n)
-{
-    REAL(ssize_t, "write", int, const void *, size_t);
-    return fails("write", fd) ? -1 : real(fd, bytes, n);
-}
-
-ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
-{
-    REAL(ssize_t, "pwrite", int, const void *, size_t, off_t);
-    return fails("pwrite", fd) ? -1 : real(fd, bytes, n, at);
-}
-
-ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at)
-{
-    REAL(ssize_t, "pwrite64", int, const void *, size_t, off64_t);
-    return fails("pwrite", fd) ? -1 : real(fd, bytes, n, at);
-}
-
-ssize_t read(int fd, void *bytes, size_t n)
-{
-    REAL(ssize_t, "read", int, void *, size_t);
-    return fails("read", fd) ? -1 : real(fd, bytes, n);
-}
-
-ssize_t pread(int fd, void *bytes, size_t n, off_t at)
-{
-    REAL(ssize_t, "pread", int, void *, size_t, off_t);
-    return fails("pread", fd) ? -1 : real(fd, bytes, n, at);
-}
-
-ssize_t pread64(int fd, void *bytes, size_t n, off64_t at)
-{
-    REAL(ssize_t, "pread64", int, void *, size_t, off64_t);
-    return fails("pread", fd) ? -1 : real(fd, bytes, n, at);
-}
-
-int fsync(int fd)
-{
-    REAL(int, "fsync", int);
-    return fails("sync", fd) ? -1 : real(fd);
-}
-
-int fdatasync(int fd)
-{
-    REAL(int, "fdatasync", int);
-    return fails("sync", fd) ? -1 : real(fd);
-}
-
-int open(const char *path, int flags, ...)
-{
-    REAL(int, "open", const char *, int, ...);
-    va_list arguments;
-    va_start(arguments, flags);
-    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, int) : 0;
-    va_end(arguments);
-    if (!is_call_meant("open") || !is_path_meant(path))
-        return real(path, flags, mode);
-    errno = error_meant();
-    return -1;
-}
+/* A call on the file behind `fd`, which DISTURB_CALL calls `meant`. */
+#define CALL(type, name, meant, parameters, arguments)                                                                 \
+    type name parameters                                                                                               \
+    {                                                                                                                  \
+        REAL(type, name, parameters);                                                                                  \
+        return fails(meant, fd) ? -1 : real arguments;                                                                 \
+    }
+CALL(ssize_t, write, "write", (int fd, const void *bytes, size_t n), (fd, bytes, n))
+CALL(ssize_t, pwrite, "pwrite", (int fd, const void *bytes, size_t n, off_t at), (fd, bytes, n, at))
+CALL(ssize_t, pwrite64, "pwrite", (int fd, const void *bytes, size_t n, off64_t at), (fd, bytes, n, at))
+CALL(ssize_t, read, "read", (int fd, void *bytes, size_t n), (fd, bytes, n))
+CALL(ssize_t, pread, "pread", (int fd, void *bytes, size_t n, off_t at), (fd, bytes, n, at))
+CALL(ssize_t, pread64, "pread", (int fd, void *bytes, size_t n, off64_t at), (fd, bytes, n, at))
+CALL(int, fsync, "sync", (int fd), (fd))
+CALL(int, fdatasync, "sync", (int fd), (fd))
 
 /* By the name that is given. */
-int openat(int directory, const char *path, int flags, ...)
-{
-    REAL(int, "openat", int, const char *, int, ...);
-    va_list arguments;
-    va_start(arguments, flags);
-    int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, int) : 0;
-    va_end(arguments);
-    if (!is_call_meant("open") || !is_path_meant(path))
-        return real(directory, path, flags, mode);
-    errno = error_meant();
-    return -1;
-}
+#define OPEN(name, arguments, ...)                                                                                     \
+    int name(__VA_ARGS__, ...)                                                                                         \
+    {                                                                                                                  \
+        REAL(int, name, (__VA_ARGS__, ...));                                                                           \
+        va_list more;                                                                                                  \
+        va_start(more, flags);                                                                                         \
+        int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;                                              \
+        va_end(more);                                                                                                  \
+        if (!is_call_meant("open") || !is_path_meant(path))                                                            \
+            return real arguments;                                                                                     \
+        errno = error_meant();                                                                                         \
+        return -1;                                                                                                     \
+    }
+OPEN(open, (path, flags, mode), const char *path, int flags)
+OPEN(openat, (directory, path, flags, mode), int directory, const char *path, int flags)
 
-int statfs(const char *path, struct statfs *out)
-{
-    REAL(int, "statfs", const char *, struct statfs *);
-    const char *type = getenv("DISTURB_FILE_SYSTEM");
-    int rc = real(path, out);
-    if (rc == 0 && type)
-        out->f_type = (__typeof__(out->f_type))strtoul(type, NULL, 0);
-    return rc;
-}
-
-int statfs64(const char *path, struct statfs64 *out)
-{
-    REAL(int, "statfs64", const char *, struct statfs64 *);
-    const char *type = getenv("DISTURB_FILE_SYSTEM");
-    int rc = real(path, out);
-    if (rc == 0 && type)
-        out->f_type = (__typeof__(out->f_type))strtoul(type, NULL, 0);
-    return rc;
-}
+#define STATFS(name)                                                                                                   \
+    int name(const char *path, struct name *out)                                                                       \
+    {                                                                                                                  \
+        REAL(int, name, (const char *, struct name *));                                                                \
+        const char *type = getenv("DISTURB_FILE_SYSTEM");                                                              \
+        int rc = real(path, out);                                                                                      \
+        if (rc == 0 && type)                                                                                           \
+            out->f_type = (__typeof__(out->f_type))strtoul(type, NULL, 0);                                             \
+        return rc;                                                                                                     \
+    }
+STATFS(statfs)
+STATFS(statfs64)
 
 int kill(pid_t pid, int number)
 {
@@ -164,8 +115,9 @@ int kill(pid_t pid, int number)
 int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files,
                 const posix_spawnattr_t *attributes, char *const *argv, char *const *environment)
 {
-    REAL(int, "posix_spawn", pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
-         char *const *, char *const *);
+    REAL(int, posix_spawn,
+         (pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *,
+          char *const *));
     const char *late = getenv("DISTURB_SPAWN_MS");
     int rc = real(pid, path, files, attributes, argv, environment);
     for (int i = late ? atoi(late) : 0; i > 0; i--)
