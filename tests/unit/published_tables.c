@@ -3,246 +3,125 @@
 #include "unit_test.h"
 #include "util/parse.h"
 
-#define FROM(name, from)                                                                                               \
-    {                                                                                                                  \
-        .input = name, .column = from                                                                                  \
-    }
-#define COLUMN(name) FROM(name, name)
-#define ALWAYS(name, value)                                                                                            \
-    {                                                                                                                  \
-        .input = name, .constant = value                                                                               \
-    }
-#define WHERE(name, value, ...)                                                                                        \
-    {                                                                                                                  \
-        .input = name, .constant = value, .when = { __VA_ARGS__ }                                                      \
-    }
-#define END                                                                                                            \
-    {                                                                                                                  \
-        .input = NULL                                                                                                  \
-    }
-
-/* The names that most tables share. */
-#define SHAPE COLUMN("layers"), COLUMN("hidden"), COLUMN("heads")
-#define BATCHES FROM("micro_batch", "mbs"), FROM("gradient_accumulation", "grad_acc")
-#define DEGREES COLUMN("tp"), COLUMN("pp"), COLUMN("dp")
-
-static const struct given golden[] =
-    {FROM("family", "model_family"), SHAPE, COLUMN("kv_heads"), COLUMN("head_dim"), COLUMN("ffn"), COLUMN("gated_mlp"),
-     COLUMN("biases"), COLUMN("qkv_bias"), COLUMN("rms_norm"), COLUMN("qk_norm"), COLUMN("tied_embeddings"),
-     COLUMN("positions"), FROM("dropout", "attention_dropout"), /* hidden_dropout is the same in each row */
-     COLUMN("vocab"), COLUMN("vocab_multiple"), COLUMN("seq"), COLUMN("decoder_seq"), COLUMN("experts"),
-     FROM("experts_per_token", "topk"), FROM("expert_ffn", "moe_ffn"), COLUMN("shared_ffn"), COLUMN("dense_layers"),
-     COLUMN("micro_batch"), FROM("gradient_accumulation", "micro_batches"), COLUMN("tp"), COLUMN("pp"), COLUMN("vpp"),
-     COLUMN("cp"), COLUMN("ep"), COLUMN("etp"), COLUMN("dp"), COLUMN("sequence_parallel"),
-     FROM("use_distributed_optimizer", "distributed_optimizer"), COLUMN("recompute"), COLUMN("precision"),
-     FROM("fp8_weights", "fp8_param_gather"), COLUMN("device"), COLUMN("nodes"), COLUMN("devices_per_node"),
-     COLUMN("q_lora_rank"), COLUMN("kv_lora_rank"), FROM("head_dim", "qk_head_dim"), COLUMN("qk_rope_dim"),
-     COLUMN("v_head_dim"), COLUMN("mtp_layers"), COLUMN("account_embedding"), COLUMN("account_loss"),
-     COLUMN("recompute_modules"), FROM("gradient_bytes", "grad_bytes"), COLUMN("first_stage_layers"),
-     COLUMN("last_stage_layers"), COLUMN("pipeline_layout"), FROM("flash_attention", "transformer_impl"),
-     FROM("flash_attention", "attention_backend"),
-     /* TransformerEngine attention/dot_product_attention/utils.py, get_attention_backend: deterministic kernels are
+static const char golden[] =
+    "family=model_family " SHAPE "kv_heads head_dim ffn gated_mlp biases qkv_bias rms_norm qk_norm tied_embeddings "
+    "positions dropout=attention_dropout " /* hidden_dropout is the same in each row */
+    "vocab vocab_multiple seq decoder_seq experts experts_per_token=topk expert_ffn=moe_ffn shared_ffn dense_layers "
+    "micro_batch gradient_accumulation=micro_batches tp pp vpp cp ep etp dp sequence_parallel "
+    "use_distributed_optimizer=distributed_optimizer recompute precision fp8_weights=fp8_param_gather device nodes "
+    "devices_per_node q_lora_rank kv_lora_rank head_dim=qk_head_dim qk_rope_dim v_head_dim mtp_layers "
+    "account_embedding account_loss recompute_modules gradient_bytes=grad_bytes first_stage_layers last_stage_layers "
+    "pipeline_layout flash_attention=transformer_impl flash_attention=attention_backend "
+    /* TransformerEngine attention/dot_product_attention/utils.py, get_attention_backend: deterministic kernels are
      * neither cuDNN's before compute capability 9.0 nor those of flash-attn before 2.4.1. The container of the older
      * release had no newer one until docker/.ngc_version.lts of Megatron-LM took another, on 6 November 2025. */
-     WHERE("flash_attention", "unfused", "attention_backend", "auto", "deterministic", "1", "environment", "lts",
-           "device", "A100-80GB", "golden_date", "<2025-11-06"),
-     COLUMN("optimizer"), FROM("loss_kernel", "cross_entropy_impl"), FROM("expert_dispatcher", "dispatcher"),
-     COLUMN("hybrid_pattern"), FROM("mixer_heads", "mamba_heads"), FROM("mixer_state", "mamba_state"),
-     FROM("mixer_head_dim", "mamba_head_dim"), FROM("mixer_groups", "mamba_groups"),
-     FROM("expert_latent", "moe_latent"), END};
+    "flash_attention:unfused@attention_backend=auto,deterministic=1,environment=lts,device=A100-80GB,"
+    "golden_date<2025-11-06 optimizer loss_kernel=cross_entropy_impl expert_dispatcher=dispatcher hybrid_pattern "
+    "mixer_heads=mamba_heads mixer_state=mamba_state mixer_head_dim=mamba_head_dim mixer_groups=mamba_groups "
+    "expert_latent=moe_latent ";
 
-static const struct given bridge[] =
-    {COLUMN("family"), SHAPE, COLUMN("kv_heads"), COLUMN("head_dim"), COLUMN("ffn"), COLUMN("gated_mlp"),
-     COLUMN("rms_norm"), COLUMN("tied_embeddings"), COLUMN("vocab"), COLUMN("vocab_multiple"), COLUMN("seq"),
-     COLUMN("experts"), FROM("experts_per_token", "topk"), FROM("expert_ffn", "moe_ffn"), COLUMN("shared_ffn"),
-     COLUMN("dense_layers"), COLUMN("micro_batch"), FROM("gradient_accumulation", "micro_batches"), COLUMN("tp"),
-     COLUMN("pp"), COLUMN("vpp"), COLUMN("cp"), COLUMN("ep"), COLUMN("etp"), COLUMN("dp"), COLUMN("zero_stage"),
-     COLUMN("sequence_parallel"), COLUMN("recompute"), COLUMN("precision"), COLUMN("device"), COLUMN("nodes"),
-     COLUMN("devices_per_node"), COLUMN("q_lora_rank"), COLUMN("kv_lora_rank"), FROM("head_dim", "qk_head_dim"),
-     COLUMN("qk_rope_dim"), COLUMN("v_head_dim"), COLUMN("mtp_layers"), COLUMN("account_embedding"),
-     COLUMN("account_loss"), COLUMN("recompute_modules"), FROM("gradient_bytes", "grad_bytes"), COLUMN("moment_bytes"),
-     FROM("offload_layers", "cpu_offload_layers"), FROM("recompute_layers", "recompute_num_layers"),
-     COLUMN("recompute_method"), FROM("expert_dispatcher", "dispatcher"),
-     /* training/flex_dispatcher_backend.py: a backend makes it flex, whatever a recipe had before */
-     WHERE("expert_dispatcher", "flex", "dispatcher_backend", "hybridep"),
-     WHERE("expert_dispatcher", "flex", "dispatcher_backend", "deepep"), WHERE("overlap_ep", "1", "ep_overlap", "1"),
-     /* recipes of perf_recipes: moe_router_force_load_balancing; nemotron_3_super_bf16_with_nvfp4_mixed */
-     ALWAYS("balanced_experts", "1"),
-     WHERE("bf16_layers", "14", "model", "Nemotron-3-Super", "precision_label", "NVFP4"),
-     /* training/comm_overlap.py: both, with more than one data-parallel rank; peft/lora.py: all linear layers */
-     ALWAYS("overlap_gradients", "1"), ALWAYS("overlap_parameters", "1"), WHERE("peft", "lora", "task", "lora"),
-     WHERE("lora_rank", "32", "task", "lora"),
-     WHERE("lora_targets", "linear_qkv linear_proj linear_fc1 linear_fc2", "task", "lora"),
-     /* perf_recipes/llama: offline_packing_specs; recipes/utils/finetune_utils.py: SQuAD, with paragraphs of 117 words
+static const char bridge[] =
+    "family " SHAPE "kv_heads head_dim ffn gated_mlp rms_norm tied_embeddings vocab vocab_multiple seq experts "
+    "experts_per_token=topk expert_ffn=moe_ffn shared_ffn dense_layers micro_batch "
+    "gradient_accumulation=micro_batches tp pp vpp cp ep etp dp zero_stage sequence_parallel recompute precision "
+    "device nodes devices_per_node q_lora_rank kv_lora_rank head_dim=qk_head_dim qk_rope_dim v_head_dim mtp_layers "
+    "account_embedding account_loss recompute_modules gradient_bytes=grad_bytes moment_bytes "
+    "offload_layers=cpu_offload_layers recompute_layers=recompute_num_layers recompute_method "
+    "expert_dispatcher=dispatcher "
+    /* training/flex_dispatcher_backend.py: a backend makes it flex, whatever a recipe had before */
+    "expert_dispatcher:flex@dispatcher_backend=hybridep expert_dispatcher:flex@dispatcher_backend=deepep "
+    "overlap_ep:1@ep_overlap=1 "
+    /* recipes of perf_recipes: moe_router_force_load_balancing; nemotron_3_super_bf16_with_nvfp4_mixed */
+    "balanced_experts:1 bf16_layers:14@model=Nemotron-3-Super,precision_label=NVFP4 "
+    /* training/comm_overlap.py: both, with more than one data-parallel rank; peft/lora.py: all linear layers */
+    "overlap_gradients:1 overlap_parameters:1 peft:lora@task=lora lora_rank:32@task=lora "
+    "lora_targets:linear_qkv+linear_proj+linear_fc1+linear_fc2@task=lora "
+    /* perf_recipes/llama: offline_packing_specs; recipes/utils/finetune_utils.py: SQuAD, with paragraphs of 117 words
      * and questions of 10 */
-     WHERE("packed_tokens", "200", "task", "lora"), WHERE("packed_tokens", "200", "task", "sft"),
-     /* perf_recipes/llama: recipes of 70B overlap tensor parallelism, but those in NVFP4 */
-     WHERE("overlap_tp", "1", "model", "Llama-3-70B"), WHERE("overlap_tp", "0", "precision_label", "NVFP4"),
-     FROM("link_domain", "nvlink_domain"), COLUMN("hybrid_pattern"), FROM("mixer_heads", "mamba_heads"),
-     FROM("mixer_state", "mamba_state"), FROM("mixer_head_dim", "mamba_head_dim"), FROM("mixer_groups", "mamba_groups"),
-     FROM("expert_latent", "moe_latent"), END};
+    "packed_tokens:200@task=lora packed_tokens:200@task=sft "
+    /* perf_recipes/llama: recipes of 70B overlap tensor parallelism, but those in NVFP4 */
+    "overlap_tp:1@model=Llama-3-70B overlap_tp:0@precision_label=NVFP4 link_domain=nvlink_domain hybrid_pattern "
+    "mixer_heads=mamba_heads mixer_state=mamba_state mixer_head_dim=mamba_head_dim mixer_groups=mamba_groups "
+    "expert_latent=moe_latent ";
 
-static const struct given bigscience[] =
-    {SHAPE, COLUMN("vocab"), ALWAYS("vocab_multiple", "128"), COLUMN("seq"), BATCHES, DEGREES, COLUMN("zero_stage"),
-     /* DeepSpeed runtime/bf16_optimizer.py: fp32_groups_gradients, whole, beside those in bf16, which
+static const char bigscience[] =
+    "vocab vocab_multiple:128 seq zero_stage " SHAPE BATCHES DEGREES
+    /* DeepSpeed runtime/bf16_optimizer.py: fp32_groups_gradients, whole, beside those in bf16, which
      * runtime/pipe/engine.py does not clear (clear_lp_grads=False) */
-     WHERE("gradient_bytes", "6", "precision", "bf16-fp32-gradients"), ALWAYS("recompute", "full"),
-     ALWAYS("flash_attention", "0"), ALWAYS("device", "A100-80GB"), COLUMN("nodes"), ALWAYS("devices_per_node", "8"),
-     END};
+    "gradient_bytes:6@precision=bf16-fp32-gradients recompute:full flash_attention:0 device:A100-80GB nodes "
+    "devices_per_node:8 ";
 
-static const struct given internevo[] = {
-    ALWAYS("family", "llama"),
-    SHAPE,
-    COLUMN("ffn"),
-    COLUMN("vocab"),
-    COLUMN("seq"),
-    BATCHES,
-    DEGREES,
-    COLUMN("zero_stage"),
-    COLUMN("recompute"),
-    ALWAYS("device", "A100-80GB"),
-    ALWAYS("devices_per_node", "8"),
-    END,
-};
+static const char internevo[] =
+    "family:llama " SHAPE "ffn vocab seq " BATCHES DEGREES "zero_stage recompute device:A100-80GB devices_per_node:8 ";
 
-static const struct given internevo_time[] = {
-    ALWAYS("family", "llama"),
-    SHAPE,
-    COLUMN("ffn"),
-    COLUMN("vocab"),
-    COLUMN("seq"),
-    BATCHES,
-    DEGREES,
-    ALWAYS("zero_stage", "1"),
-    COLUMN("shard_ranks"),
-    COLUMN("recompute"),
-    ALWAYS("device", "A100-80GB"),
-    ALWAYS("devices_per_node", "8"),
-    END,
-};
+static const char internevo_time[] =
+    "family:llama " SHAPE "ffn vocab seq " BATCHES DEGREES "zero_stage:1 shard_ranks recompute device:A100-80GB "
+    "devices_per_node:8 ";
 
-static const struct given torchtitan[] = {
-    ALWAYS("family", "llama"),
-    SHAPE,
-    COLUMN("kv_heads"),
-    COLUMN("ffn"),
-    COLUMN("vocab"),
-    COLUMN("seq"),
-    BATCHES,
-    COLUMN("tp"),
-    COLUMN("pp"),
-    COLUMN("cp"),
-    COLUMN("dp"),
-    ALWAYS("zero_stage", "3"),
-    COLUMN("recompute"),
-    ALWAYS("sequence_parallel", "1"),
-    ALWAYS("chunked_loss", "0"), /* both of its benchmarks are older */
-    FROM("compiled", "compile"),
-    COLUMN("fp8"),
-    COLUMN("device"),
-    ALWAYS("devices_per_node", "8"),
-    END,
-};
+static const char torchtitan[] =
+    "family:llama " SHAPE "kv_heads ffn vocab seq " BATCHES "tp pp cp dp zero_stage:3 recompute sequence_parallel:1 "
+    "chunked_loss:0 " /* both of its benchmarks are older */
+    "compiled=compile fp8 device devices_per_node:8 ";
 
-/* The Trainer of its time steps by lists of tensors. */
+/* The Trainer of its time steps by lists of tensors. Packing: scripts/benchmarks/benchmark.py, packing_matrix. */
 #define FMS                                                                                                            \
-    COLUMN("family"), COLUMN("layers"), COLUMN("hidden"), COLUMN("heads"), COLUMN("kv_heads"), COLUMN("ffn"),          \
-        COLUMN("vocab"), FROM("tied_embeddings", "tied"), COLUMN("experts"), FROM("experts_per_token", "topk"),        \
-        COLUMN("seq"), FROM("micro_batch", "mbs"), FROM("gradient_accumulation", "grad_acc"), FROM("dp", "gpus"),      \
-        ALWAYS("zero_stage", "3"), ALWAYS("recompute", "full"), ALWAYS("device", "A100-80GB"),                         \
-        FROM("devices_per_node", "gpus"), ALWAYS("optimizer_kernel", "foreach"),                                       \
-        ALWAYS("packing", "1") /* scripts/benchmarks/benchmark.py, packing_matrix */
-#define FUSED ALWAYS("loss_kernel", "fused"), ALWAYS("norm_kernel", "fused")
-static const struct given fms[] = {FMS, END};
-static const struct given fms_fused[] = {FMS, FUSED, END};
+    "family layers hidden heads kv_heads ffn vocab tied_embeddings=tied experts experts_per_token=topk seq "           \
+    "micro_batch=mbs gradient_accumulation=grad_acc dp=gpus zero_stage:3 recompute:full device:A100-80GB "             \
+    "devices_per_node=gpus optimizer_kernel:foreach packing:1 "
+#define FUSED "loss_kernel:fused norm_kernel:fused "
+static const char fms[] = FMS;
+static const char fms_fused[] = FMS FUSED;
 
-static const struct given ultrascale[] = {
-    ALWAYS("family", "llama"),
-    FROM("layers", "n_layers"),
-    COLUMN("hidden"),
-    FROM("heads", "n_heads"),
-    FROM("kv_heads", "n_kv_heads"),
-    COLUMN("ffn"),
-    COLUMN("vocab"),
-    FROM("tied_embeddings", "tied_emb"),
-    FROM("seq", "seq_len"),
-    BATCHES,
-    DEGREES,
-    FROM("zero_stage", "zero"),
-    ALWAYS("split", "by-cost"),
-    ALWAYS("sequence_parallel", "1"),
-    ALWAYS("device", "H100"),
-    ALWAYS("devices_per_node", "8"),
-    END,
-};
+static const char ultrascale[] =
+    "family:llama layers=n_layers hidden heads=n_heads kv_heads=n_kv_heads ffn vocab tied_embeddings=tied_emb "
+    "seq=seq_len " BATCHES DEGREES "zero_stage=zero split:by-cost sequence_parallel:1 device:H100 devices_per_node:8 ";
 
-static const struct given vtrain[] =
-    {FROM("layers", "n_layers"), COLUMN("hidden"), FROM("heads", "n_heads"), ALWAYS("vocab", "50257"),
-     ALWAYS("vocab_multiple", "128"), FROM("seq", "seq_len"), BATCHES, DEGREES,
-     /* Megatron-DeepSpeed, with the fused softmax that vTrain's own model has (data/README.md, src/model) */
-     ALWAYS("recompute", "full"), ALWAYS("flash_attention", "0"), ALWAYS("device", "A100-80GB"),
-     ALWAYS("devices_per_node", "8"), END};
+static const char vtrain[] =
+    "layers=n_layers hidden heads=n_heads vocab:50257 vocab_multiple:128 seq=seq_len " BATCHES DEGREES
+    /* Megatron-DeepSpeed, with the fused softmax that vTrain's own model has (data/README.md, src/model) */
+    "recompute:full flash_attention:0 device:A100-80GB devices_per_node:8 ";
 
-static const struct given dlperf[] =
-    {FROM("layers", "n_layers"), COLUMN("hidden"), FROM("heads", "n_heads"), ALWAYS("vocab", "50257"),
-     ALWAYS("vocab_multiple", "128"), FROM("seq", "seq_len"), BATCHES, DEGREES,
-     /* Megatron-LM/scripts: --checkpoint-activations --fp16, which adds up and reduces in fp16 */
-     ALWAYS("precision", "fp16"), ALWAYS("recompute", "full"), ALWAYS("gradient_bytes", "2"),
-     ALWAYS("flash_attention", "0"), ALWAYS("device", "V100-16GB"), ALWAYS("devices_per_node", "8"), END};
+static const char dlperf[] =
+    "layers=n_layers hidden heads=n_heads vocab:50257 vocab_multiple:128 seq=seq_len " BATCHES DEGREES
+    /* Megatron-LM/scripts: --checkpoint-activations --fp16, which adds up and reduces in fp16 */
+    "precision:fp16 recompute:full gradient_bytes:2 flash_attention:0 device:V100-16GB devices_per_node:8 ";
 
 /* llm-foundry models/mpt, scripts/train/yamls/pretrain: no biases, no dropout, flash-attn's loss. Composer's DEFAULT
  * reduces gradients in fp32. */
-#define MPT(size, l, h, n)                                                                                             \
-    WHERE("layers", l, "model", size), WHERE("hidden", h, "model", size), WHERE("heads", n, "model", size)
-static const struct given mpt[] = {
-    ALWAYS("family", "gpt"),
-    MPT("125m", "12", "768", "12"),
-    MPT("350m", "24", "1024", "16"),
-    MPT("760m", "24", "1536", "12"),
-    MPT("1b", "24", "2048", "16"),
-    MPT("3b", "32", "2560", "20"),
-    MPT("7b", "32", "4096", "32"),
-    MPT("13b", "40", "5120", "40"),
-    MPT("30b", "48", "7168", "56"),
-    MPT("70b", "80", "8192", "64"),
-    ALWAYS("biases", "0"),
-    ALWAYS("dropout", "0"),
-    ALWAYS("vocab", "50368"),
-    FROM("seq", "seq_len"),
-    BATCHES,
-    FROM("dp", "gpus"),
-    WHERE("zero_stage", "3", "sharding", "FULL_SHARD"),
-    WHERE("zero_stage", "2", "sharding", "SHARD_GRAD_OP"),
-    WHERE("recompute", "full", "act_ckpt", "True"),
-    WHERE("precision", "fp8", "precision", "amp_fp8"),
-    WHERE("gradient_bytes", "4", "mp_mode", "DEFAULT"),
-    ALWAYS("loss_kernel", "fused"),
-    ALWAYS("flash_attention", "triton"), /* scripts/train/benchmarking/submit_benchmarks.py, --attn_impl */
-    WHERE("device", "A100-40GB", "gpu", "a100_40gb"),
-    WHERE("device", "A100-80GB", "gpu", "a100_80gb"),
-    WHERE("device", "H100", "gpu", "h100_80gb"),
-    ALWAYS("devices_per_node", "8"),
-    END,
-};
+static const char mpt[] =
+    "family:gpt biases:0 dropout:0 vocab:50368 seq=seq_len dp=gpus "
+    "layers:12@model=125m hidden:768@model=125m heads:12@model=125m "
+    "layers:24@model=350m hidden:1024@model=350m heads:16@model=350m "
+    "layers:24@model=760m hidden:1536@model=760m heads:12@model=760m "
+    "layers:24@model=1b hidden:2048@model=1b heads:16@model=1b "
+    "layers:32@model=3b hidden:2560@model=3b heads:20@model=3b "
+    "layers:32@model=7b hidden:4096@model=7b heads:32@model=7b "
+    "layers:40@model=13b hidden:5120@model=13b heads:40@model=13b "
+    "layers:48@model=30b hidden:7168@model=30b heads:56@model=30b "
+    "layers:80@model=70b hidden:8192@model=70b heads:64@model=70b "
+    "zero_stage:3@sharding=FULL_SHARD zero_stage:2@sharding=SHARD_GRAD_OP recompute:full@act_ckpt=True "
+    "precision:fp8@precision=amp_fp8 gradient_bytes:4@mp_mode=DEFAULT loss_kernel:fused "
+    "flash_attention:triton " /* scripts/train/benchmarking/submit_benchmarks.py, --attn_impl */
+    "device:A100-40GB@gpu=a100_40gb device:A100-80GB@gpu=a100_80gb device:H100@gpu=h100_80gb "
+    "devices_per_node:8 " BATCHES;
 
 /* Target modules, rank and dropout: fms-acceleration scripts/benchmarks/scenarios.yaml. Its fused kernels take no
  * dropout. Scales of nf4 are quantised, too. */
-#define FMS_ADAPTERS                                                                                                   \
-    FMS, COLUMN("peft"), FROM("lora_rank", "rank"), ALWAYS("lora_targets", "q_proj k_proj v_proj o_proj")
+#define FMS_ADAPTERS FMS "peft lora_rank=rank lora_targets:q_proj+k_proj+v_proj+o_proj "
 /* sample-configurations: fused_lora with quantised weights alone */
-#define FUSED_ADAPTERS ALWAYS("adapter_kernel", "fused")
-#define DROPOUT ALWAYS("lora_dropout", "0.1")
-#define NF4 ALWAYS("quantization", "nf4-dq")
-static const struct given fms_lora[] = {FMS_ADAPTERS, DROPOUT, END};
-static const struct given fms_lora_fused[] = {FMS_ADAPTERS, FUSED, END};
-static const struct given fms_nf4[] = {FMS_ADAPTERS, DROPOUT, NF4, END};
-static const struct given fms_nf4_fused[] = {FMS_ADAPTERS, FUSED, FUSED_ADAPTERS, NF4, END};
+#define FUSED_ADAPTERS "adapter_kernel:fused "
+#define DROPOUT "lora_dropout:0.1 "
+#define NF4 "quantization:nf4-dq "
+static const char fms_lora[] = FMS_ADAPTERS DROPOUT;
+static const char fms_lora_fused[] = FMS_ADAPTERS FUSED;
+static const char fms_nf4[] = FMS_ADAPTERS DROPOUT NF4;
+static const char fms_nf4_fused[] = FMS_ADAPTERS FUSED FUSED_ADAPTERS NF4;
 /* framework_plugin_autogptq.py: triton_v2 */
-#define GPTQ COLUMN("quantization"), ALWAYS("quantization_kernel", "triton")
-static const struct given fms_gptq[] = {FMS_ADAPTERS, DROPOUT, GPTQ, END};
-static const struct given fms_gptq_fused[] = {FMS_ADAPTERS, FUSED, FUSED_ADAPTERS, GPTQ, END};
+#define GPTQ "quantization quantization_kernel:triton "
+static const char fms_gptq[] = FMS_ADAPTERS DROPOUT GPTQ;
+static const char fms_gptq_fused[] = FMS_ADAPTERS FUSED FUSED_ADAPTERS GPTQ;
 /* Sharded weights of 4 bits are not prepared: trl trainer/sft_trainer.py, is_sharded_qlora. */
-static const struct given fms_prepared[] = {FMS_ADAPTERS, DROPOUT, NF4, ALWAYS("kbit_preparation", "1"), END};
+static const char fms_prepared[] = FMS_ADAPTERS DROPOUT NF4 "kbit_preparation:1 ";
 
 #define FINE_TUNING(called, values, largest, ...)                                                                      \
     {                                                                                                                  \
@@ -344,37 +223,39 @@ bool published_left_out(const struct shared_table *t, size_t row, const struct t
     return mark[0] && strcmp(mark, "0") != 0;
 }
 
-static bool holds(const struct shared_table *t, size_t row, const struct given *g)
+/* Conditions are cut. */
+static bool holds(const struct shared_table *t, size_t row, char *conditions)
 {
-    for (size_t i = 0; i < CONDITIONS && g->when[i]; i += 2) {
-        const char *text = shared_text(t, row, g->when[i]), *wanted = g->when[i + 1];
-        if (wanted[0] == '<' ? strcmp(text, wanted + 1) >= 0 : strcmp(text, wanted) != 0)
+    for (char *one; (one = strsep(&conditions, ","));) {
+        char *wanted = one + strcspn(one, "=<"), sign = *wanted;
+        *wanted++ = '\0';
+        int order = strcmp(shared_text(t, row, one), wanted);
+        if (sign == '<' ? order >= 0 : order != 0)
             return false;
     }
     return true;
 }
 
-static struct input_value value_of(const struct shared_table *t, size_t row, const struct given *g)
-{
-    struct input_value v = {INPUT_ABSENT, 0, NULL};
-    const char *text = g->column ? shared_text(t, row, g->column) : g->constant;
-    if (!text[0] || strcmp(text, "auto") == 0 || !holds(t, row, g))
-        return v;
-    v.kind = parse_double(text, &v.number) ? INPUT_NUMBER : INPUT_TEXT;
-    v.text = v.kind == INPUT_TEXT ? text : NULL;
-    return v;
-}
-
 void published_values(const struct shared_table *t, size_t row, const struct table *spec, struct input_value *values)
 {
+    static char words[4096];
+    char *rest = words, *word;
+    assert_true(strlen(spec->given) < sizeof words);
+    memcpy(words, spec->given, strlen(spec->given) + 1);
     memset(values, 0, INPUT_COUNT * sizeof *values);
-    for (const struct given *g = spec->given; g->input; g++) {
-        size_t input = input_find(g->input);
-        if (input == INPUT_COUNT)
-            fail_msg("no input %s", g->input);
-        struct input_value v = value_of(t, row, g);
-        if (v.kind)
-            values[input] = v; /* a column that is given goes before one of its name that is listed earlier */
+    while ((word = strsep(&rest, " "))) {
+        char *conditions = word, *from = strsep(&conditions, "@");
+        char *end = from + strcspn(from, "=:"), sign = *end;
+        *end = '\0';
+        from = sign ? end + 1 : from;
+        const char *text = sign == ':' || !*word ? from : shared_text(t, row, from);
+        if (!*text || strcmp(text, "auto") == 0 || (conditions && !holds(t, row, conditions)))
+            continue;
+        if (input_find(word) == INPUT_COUNT)
+            fail_msg("no input %s", word);
+        struct input_value *v = &values[input_find(word)]; /* what is given later goes before */
+        v->kind = parse_double(text, &v->number) ? INPUT_NUMBER : INPUT_TEXT;
+        v->text = v->kind == INPUT_TEXT ? text : NULL;
     }
 }
 

@@ -11,20 +11,15 @@
 #define GIB 1073741824.0
 #define SMI_GB (1000 * 1048576.0) /* nvidia-smi's MiB, in thousands */
 
-/* The source of an input: a column, or the same for all rows, or for those where columns are what `when` has in pairs:
- * a value, or after '<' one that is greater. */
-#define CONDITIONS 10
-struct given {
-    const char *input, *column, *constant, *when[CONDITIONS];
-};
-
 enum counter { COUNTER_RESERVED, COUNTER_ALLOCATED, COUNTER_DEVICE };
 enum whose { WHOSE_MOST, WHOSE_FIRST, WHOSE_LAST };
 
 struct table {
     const char *name, *file, *framework;
-    const struct given *given; /* up to one without an input */
-    const char *memory;        /* column; NULL: none */
+    /* Inputs: "input", the column of that name; "input=column"; "input:value". Behind "@" stands for which rows:
+     * "column=text" and "column<text" (the cell is less), separated by commas. */
+    const char *given;
+    const char *memory; /* column; NULL: none */
     double unit;
     const char *ran, *ran_value; /* a row ran where this column is that; NULL: all did */
     const char *left_out;        /* column; rows where it is neither empty nor 0 are left out; NULL: none */
@@ -41,6 +36,11 @@ struct table {
     bool aside;          /* the same runs again, by another counter: no evidence */
 };
 
+/* The names that most tables share. */
+#define SHAPE "layers hidden heads "
+#define BATCHES "micro_batch=mbs gradient_accumulation=grad_acc "
+#define DEGREES "tp pp dp "
+
 extern const struct table published_tables[];
 extern const size_t published_table_count;
 
@@ -49,7 +49,7 @@ bool published_failed(const struct shared_table *t, size_t row, const struct tab
 /* True for rows that neither ran nor ran out of memory, and those that the table is not about. */
 bool published_left_out(const struct shared_table *t, size_t row, const struct table *spec);
 
-/* INPUT_COUNT values, which borrow from the table. */
+/* INPUT_COUNT values, which hold until the next are read. */
 void published_values(const struct shared_table *t, size_t row, const struct table *spec, struct input_value *values);
 
 /* A row as what is predicted, completed, and what was measured. */
