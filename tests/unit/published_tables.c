@@ -90,15 +90,15 @@ static const char dlperf[] =
  * reduces gradients in fp32. */
 static const char mpt[] =
     "family:gpt biases:0 dropout:0 vocab:50368 seq=seq_len dp=gpus "
-    "layers:12@model=125m hidden:768@model=125m heads:12@model=125m "
-    "layers:24@model=350m hidden:1024@model=350m heads:16@model=350m "
-    "layers:24@model=760m hidden:1536@model=760m heads:12@model=760m "
-    "layers:24@model=1b hidden:2048@model=1b heads:16@model=1b "
-    "layers:32@model=3b hidden:2560@model=3b heads:20@model=3b "
-    "layers:32@model=7b hidden:4096@model=7b heads:32@model=7b "
-    "layers:40@model=13b hidden:5120@model=13b heads:40@model=13b "
-    "layers:48@model=30b hidden:7168@model=30b heads:56@model=30b "
-    "layers:80@model=70b hidden:8192@model=70b heads:64@model=70b "
+    "layers:12;hidden:768;heads:12@model=125m "
+    "layers:24;hidden:1024;heads:16@model=350m "
+    "layers:24;hidden:1536;heads:12@model=760m "
+    "layers:24;hidden:2048;heads:16@model=1b "
+    "layers:32;hidden:2560;heads:20@model=3b "
+    "layers:32;hidden:4096;heads:32@model=7b "
+    "layers:40;hidden:5120;heads:40@model=13b "
+    "layers:48;hidden:7168;heads:56@model=30b "
+    "layers:80;hidden:8192;heads:64@model=70b "
     "zero_stage:3@sharding=FULL_SHARD zero_stage:2@sharding=SHARD_GRAD_OP recompute:full@act_ckpt=True "
     "precision:fp8@precision=amp_fp8 gradient_bytes:4@mp_mode=DEFAULT loss_kernel:fused "
     "flash_attention:triton " /* scripts/train/benchmarking/submit_benchmarks.py, --attn_impl */
@@ -236,6 +236,22 @@ static bool holds(const struct shared_table *t, size_t row, char *conditions)
     return true;
 }
 
+/* "input", "input=column" or "input:value", which is cut; what is given later goes before. */
+static void take(const struct shared_table *t, size_t row, char *one, struct input_value *values)
+{
+    char *end = one + strcspn(one, "=:"), sign = *end;
+    const char *from = sign ? end + 1 : one;
+    *end = '\0';
+    const char *text = sign == ':' || !*one ? from : shared_text(t, row, from);
+    if (!*text || strcmp(text, "auto") == 0)
+        return;
+    if (input_find(one) == INPUT_COUNT)
+        fail_msg("no input %s", one);
+    struct input_value *v = &values[input_find(one)];
+    v->kind = parse_double(text, &v->number) ? INPUT_NUMBER : INPUT_TEXT;
+    v->text = v->kind == INPUT_TEXT ? text : NULL;
+}
+
 void published_values(const struct shared_table *t, size_t row, const struct table *spec, struct input_value *values)
 {
     static char words[4096];
@@ -244,18 +260,10 @@ void published_values(const struct shared_table *t, size_t row, const struct tab
     memcpy(words, spec->given, strlen(spec->given) + 1);
     memset(values, 0, INPUT_COUNT * sizeof *values);
     while ((word = strsep(&rest, " "))) {
-        char *conditions = word, *from = strsep(&conditions, "@");
-        char *end = from + strcspn(from, "=:"), sign = *end;
-        *end = '\0';
-        from = sign ? end + 1 : from;
-        const char *text = sign == ':' || !*word ? from : shared_text(t, row, from);
-        if (!*text || strcmp(text, "auto") == 0 || (conditions && !holds(t, row, conditions)))
-            continue;
-        if (input_find(word) == INPUT_COUNT)
-            fail_msg("no input %s", word);
-        struct input_value *v = &values[input_find(word)]; /* what is given later goes before */
-        v->kind = parse_double(text, &v->number) ? INPUT_NUMBER : INPUT_TEXT;
-        v->text = v->kind == INPUT_TEXT ? text : NULL;
+        char *conditions = word, *given = strsep(&conditions, "@");
+        bool counts = !conditions || holds(t, row, conditions);
+        for (char *one; counts && (one = strsep(&given, ";"));)
+            take(t, row, one, values);
     }
 }
 

@@ -16,8 +16,8 @@ enum whose { WHOSE_MOST, WHOSE_FIRST, WHOSE_LAST };
 
 struct table {
     const char *name, *file, *framework;
-    /* Inputs: "input", the column of that name; "input=column"; "input:value". Behind "@" stands for which rows:
-     * "column=text" and "column<text" (the cell is less), separated by commas. */
+    /* Inputs: "input", the column of that name; "input=column"; "input:value"; several with ";" between. Behind "@" is
+     * for which rows: "column=text" and "column<text" (the cell is less), separated by commas. */
     const char *given;
     const char *memory; /* column; NULL: none */
     double unit;

@@ -1,26 +1,21 @@
 /* Predicted memory of fine-tuning with LitGPT, of which no row was used, against its published table. */
-#include "predict/predictor.h"
-#include "shared_data.h"
+#include "published_tables.h"
 #include "unit_test.h"
 #include "util/quantile.h"
 
 /* Fine-tuning of Llamas with LitGPT on one device: what its table leaves out is in config_hub/finetune/NAME/lora.yaml
  * and the models' files. Its head is a matrix of its own. */
-struct litgpt_model {
-    const char *name, *targets;
-    double layers, hidden, heads, kv_heads, ffn, vocab;
-};
-
-static const struct litgpt_model litgpt_models[] = {
-    {"llama-2-7b", "q_proj v_proj", 32, 4096, 32, 32, 11008, 32000},
-    {"llama-3-8b", "q_proj v_proj", 32, 4096, 32, 8, 14336, 128256},
-    {"llama-3.1-8b", "q_proj v_proj", 32, 4096, 32, 8, 14336, 128256},
-    {"llama-3.2-1b", "q_proj v_proj", 16, 2048, 32, 8, 8192, 128256},
-    {"llama-3.2-3b", "q_proj v_proj", 28, 3072, 24, 8, 8192, 128256},
-    {"mistral-7b", "q_proj v_proj", 32, 4096, 32, 8, 14336, 32000},
-    {"mistral-7b-v0.2", "q_proj v_proj", 32, 4096, 32, 8, 14336, 32000},
-    {"tiny-llama", "all-linear lm_head", 22, 2048, 32, 4, 5632, 32000},
-};
+static const char given[] = "family:llama peft=method lora_rank:32 lora_dropout:0.05 seq=max_seq_len micro_batch=mbs "
+                            "lora_targets:q_proj+v_proj lora_targets:all-linear+lm_head@model=tiny-llama "
+                            "layers:32;hidden:4096;heads:32;kv_heads:32;ffn:11008;vocab:32000@model=llama-2-7b "
+                            "layers:32;hidden:4096;heads:32;kv_heads:8;ffn:14336;vocab:128256@model=llama-3-8b "
+                            "layers:32;hidden:4096;heads:32;kv_heads:8;ffn:14336;vocab:128256@model=llama-3.1-8b "
+                            "layers:16;hidden:2048;heads:32;kv_heads:8;ffn:8192;vocab:128256@model=llama-3.2-1b "
+                            "layers:28;hidden:3072;heads:24;kv_heads:8;ffn:8192;vocab:128256@model=llama-3.2-3b "
+                            "layers:32;hidden:4096;heads:32;kv_heads:8;ffn:14336;vocab:32000@model=mistral-7b "
+                            "layers:32;hidden:4096;heads:32;kv_heads:8;ffn:14336;vocab:32000@model=mistral-7b-v0.2 "
+                            "layers:22;hidden:2048;heads:32;kv_heads:4;ffn:5632;vocab:32000@model=tiny-llama ";
+static const struct table litgpt = {.given = given, .ran = "status", .ran_value = "ok"};
 
 /* Adapters in bf16; the loss in pieces, in bf16: litgpt/utils.py, chunked_cross_entropy. pyproject.toml had
  * bitsandbytes 0.42, which keeps what 4-bit products read, from March to December 2024. */
@@ -35,40 +30,6 @@ static struct predictor *litgpt_predictor(void)
     FAIL_IF(predictor_set(p, "logit_bytes", false, 6, &e));
     FAIL_IF(predictor_set(p, "quantised_inputs", false, 2, &e));
     return p;
-}
-
-static void litgpt_values(const struct litgpt_model *m, const struct shared_table *t, size_t row,
-                          struct input_value *values)
-{
-    const struct {
-        const char *input;
-        double number;
-    } numbers[] = {{"layers", m->layers},
-                   {"hidden", m->hidden},
-                   {"heads", m->heads},
-                   {"kv_heads", m->kv_heads},
-                   {"ffn", m->ffn},
-                   {"vocab", m->vocab},
-                   {"lora_rank", 32},
-                   {"lora_dropout", 0.05},
-                   {"seq", shared_number(t, row, "max_seq_len")},
-                   {"micro_batch", shared_number(t, row, "mbs")}};
-    memset(values, 0, INPUT_COUNT * sizeof *values);
-    for (size_t i = 0; i < LENGTH(numbers); i++)
-        values[input_find(numbers[i].input)] = (struct input_value){INPUT_NUMBER, numbers[i].number, NULL};
-    values[input_find("family")] = (struct input_value){INPUT_TEXT, 0, "llama"};
-    values[input_find("peft")] = (struct input_value){INPUT_TEXT, 0, shared_text(t, row, "method")};
-    values[input_find("lora_targets")] = (struct input_value){INPUT_TEXT, 0, m->targets};
-}
-
-static const struct litgpt_model *litgpt_model_of(const struct shared_table *t, size_t row)
-{
-    const char *method = shared_text(t, row, "method");
-    for (size_t i = 0; i < LENGTH(litgpt_models); i++)
-        if (strcmp(litgpt_models[i].name, shared_text(t, row, "model")) == 0 && strcmp(method, "full") != 0 &&
-            strcmp(shared_text(t, row, "status"), "ok") == 0)
-            return &litgpt_models[i];
-    return NULL;
 }
 
 struct mean_error {
@@ -100,13 +61,13 @@ TEST(predictions__litgpt__figures)
         skip();
     HELD_AT(predictor) *p = litgpt_predictor();
     for (size_t row = 0; row < t.row_count; row++) {
-        const struct litgpt_model *m = litgpt_model_of(&t, row);
         struct input_value values[INPUT_COUNT];
         const struct prediction *found;
         struct error e = ERROR_INIT;
-        if (!m)
+        published_values(&t, row, &litgpt, values);
+        if (published_left_out(&t, row, &litgpt) || values[input_find("layers")].kind == INPUT_ABSENT ||
+            strcmp(shared_text(&t, row, "method"), "full") == 0)
             continue;
-        litgpt_values(m, &t, row, values);
         if (predictor_predict(p, values, &found, &e) < 0)
             fail_msg("%s", e.text);
         struct mean_error *of = strcmp(shared_text(&t, row, "method"), "lora") == 0 ? &lora : &qlora;
