@@ -128,7 +128,8 @@
  *            where it reduces [24]; plus collective_launches (coefficients.h) per collective of tensor parallelism, and
  *            0.04 per matrix for torch.autocast, which casts its input and weight, and both gradients, in kernels of
  *            their own unless they are compiled [28], and checkpoint_launches with full recompute. All this, and copies
- *            of gathered tensors, by the device's launch_factor (devices.toml); with CUDA graphs a hundredth (docs.nvidia.com/dl-cuda-graph: a layer is one)
+ *            of gathered tensors, by the device's launch_factor (devices.toml); with CUDA graphs a hundredth
+ *            (docs.nvidia.com/dl-cuda-graph: a layer is one)
  *
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what exceeds
  * m·slowest by v.
