@@ -105,10 +105,10 @@ compilers_beside_the_tests__fail_or_pass_in_their_turn()
     done
     stand_in tree/run.sh </dev/null
     stand_in tree/build-check/meshsweep </dev/null
-    printf 'tidy:\n\t@echo "x.c:1: a leak"; exit 1\ndistcheck:\n' >>tree/build-check/Makefile
+    printf 'tidy:\n\t@echo "x.c:1: a leak"; exit 1\nsyntax distcheck:\n' >>tree/build-check/Makefile
     cp -r tree/build-check tree/build-sanitize
     run_command env PATH="$PWD/bin:$PATH" tree/scripts/check.sh --no-setup --full
-    expect_only_stdout_contains 1 'PASS build with clang' 'FAIL clang-tidy' '    x.c:1: a leak' \
+    expect_only_stdout_contains 1 'PASS warnings of clang' 'FAIL clang-tidy' '    x.c:1: a leak' \
         'PASS sanitize tests/unit/test_sound' 'FAIL sanitize tests/unit/test_broken'
     for tool in tests/unit/test_broken $(grep -o 'tests/cli/test_[a-z_]*[.]sh' tree/scripts/check.sh); do
         stand_in "tree/build-check/$tool" </dev/null
