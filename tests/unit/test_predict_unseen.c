@@ -309,6 +309,9 @@ static const struct bounds tables[] = {
     {"gpt2-optimization.csv", 6, COUNTS_ALLOCATED, 0.195, 0.99, 0.39, 0.59, 0, 0, 0, NULL, RANK_FIRST, 3.125e9},
     {"lumi-llm-scaling.csv", 5, COUNTS_ALLOCATED, 0.03, 0.99, 0.295, 0.99, 0, 0, 0, NULL, RANK_FIRST, 12.5e9},
     {"cs336-a2.csv", 20, COUNTS_ALLOCATED, 0, 0, 0.255, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"halo.csv", 116, COUNTS_ALLOCATED, 0.19, 0.88, 0.43, 0.87, 0, 1, 0, NULL, RANK_FIRST, 0},
+    {"poc-training.csv", 14, COUNTS_RESERVED, 0.055, 0.99, 0.185, 0.99, 0, 0, 0, NULL, RANK_LAST, 50e9},
+    {"poc-training-ddp.csv", 1, COUNTS_ALLOCATED, 0.015, 0.99, 0.115, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
@@ -472,6 +475,6 @@ static void leave_each_out(const struct quantity *q)
  * gradients while it accumulates; the eighth Megatron's layouts in a trainer that is not Megatron's. */
 TEST(first_predictions__each_derivation_left_out__inside_the_interval)
 {
-    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.74, 0.115});
+    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.74, 0.13});
     leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.66, 0.09});
 }
