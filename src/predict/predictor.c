@@ -745,15 +745,14 @@ static double worse_time(const struct predictor *p, const struct subject *s, con
 
 /* The same if what no key says is the better: products in fp32 are in TF32, as by default in torch 1.7 to 1.11
  * (backends.cuda.matmul.allow_tf32) and in all of NVIDIA's containers (TORCH_ALLOW_TF32_CUBLAS_OVERRIDE); attention
- * with a mask is cuDNN's, as in torch 2.8 and 2.11 on Hopper and Blackwell (aten/src/ATen/native/transformers/cuda/
+ * by sdpa is cuDNN's, as in torch 2.8 and 2.11 on Hopper and Blackwell (aten/src/ATen/native/transformers/cuda/
  * sdp_utils.cpp, check_prefer_cudnn_attention). */
 static double better_time(const struct predictor *p, const struct subject *s, const struct training_plan *plan,
                           const struct cluster *cluster, const struct framework *row)
 {
     struct training_plan better = *plan;
     bool may_be_tf32 = plan->precision == PRECISION_FP32 && !s->says_tf32;
-    bool may_be_cudnn = plan->padding_mask && plan->attention_kernel == ATTENTION_KERNEL_SDPA &&
-                        cluster->device->latest_attention_flops > 0;
+    bool may_be_cudnn = plan->attention_kernel == ATTENTION_KERNEL_SDPA && cluster->device->latest_attention_flops > 0;
     if (may_be_tf32)
         better.precision = PRECISION_TF32;
     if (may_be_cudnn)
