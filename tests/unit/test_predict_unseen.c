@@ -244,7 +244,7 @@ static const struct bounds tables[] = {
     {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.137, 1, 0, 0, 0, own_loop, RANK_MOST_LOADED, 0},
     {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.175, 0.95, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"libai.csv", 42, COUNTS_RESERVED, 0, 0, 0.07, 1, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
-    {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.17, 0.99, 0.595, 0.86, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.17, 0.92, 0.595, 0.86, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"flagperf.csv", 45, COUNTS_DEVICE, 0.095, 0.95, 0.09, 1, 0, 0, 1, NULL, RANK_MOST_LOADED, 0},
     {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.105, 0.9, 0.27, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.10, 0.99, 0.075, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
@@ -263,7 +263,7 @@ static const struct bounds tables[] = {
     {"vertex.csv", 19, COUNTS_DEVICE, NO_AIM, NULL, RANK_MOST_LOADED, 0},
     {"optimum-benchmark.csv", 49, COUNTS_RESERVED, 0, 0, 0.22, 0.97, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"prime-rl.csv", 53, COUNTS_RESERVED, 0.06, 0.99, 0.205, 0.96, 0, 0, 0, keeps_logits, RANK_FIRST, 0},
-    {"kempnerforge.csv", 27, COUNTS_ALLOCATED, 0.18, 0.92, 0.295, 0.99, 0, 0, 0, own_fsdp2, RANK_FIRST, 0},
+    {"kempnerforge.csv", 27, COUNTS_ALLOCATED, 0.18, 0.88, 0.295, 0.99, 0, 0, 0, own_fsdp2, RANK_FIRST, 0},
     {"transformers-benchmarking.csv", 66, COUNTS_DEVICE, 0.17, 0.99, 0.17, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"mingpt.csv", 13, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
     {"bench-deep-compile.csv", 84, COUNTS_ALLOCATED, 0.06, 0.99, 0.30, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
@@ -312,6 +312,11 @@ static const struct bounds tables[] = {
     {"halo.csv", 116, COUNTS_ALLOCATED, 0.19, 0.88, 0.43, 0.87, 0, 1, 0, NULL, RANK_FIRST, 0},
     {"poc-training.csv", 14, COUNTS_RESERVED, 0.055, 0.99, 0.185, 0.99, 0, 0, 0, NULL, RANK_LAST, 50e9},
     {"poc-training-ddp.csv", 1, COUNTS_ALLOCATED, 0.015, 0.99, 0.115, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
+    {"bench-cluster.csv", 26, COUNTS_ALLOCATED, 0.17, 0.95, 0.425, 0.37, 0, 5, 0, NULL, RANK_FIRST, 0},
+    {"orcd.csv", 10, COUNTS_ALLOCATED, 0.01, 0.99, 0.16, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
+    {"orcd-mi355x.csv", 19, COUNTS_DEVICE, 0.09, 0.99, 0.215, 0.83, 0, 0, 1, NULL, RANK_LAST, 0},
+    {"distributed-pretraining-llm.csv", 7, COUNTS_ALLOCATED, 0, 0, 0.11, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"lambda-torchtitan.csv", 25, COUNTS_RESERVED, 0.07, 0.99, 0.195, 0.99, 0, 0, 0, NULL, RANK_FIRST, 100e9},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
@@ -475,6 +480,6 @@ static void leave_each_out(const struct quantity *q)
  * gradients while it accumulates; the eighth Megatron's layouts in a trainer that is not Megatron's. */
 TEST(first_predictions__each_derivation_left_out__inside_the_interval)
 {
-    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.74, 0.13});
+    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.73, 0.13});
     leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.66, 0.09});
 }
