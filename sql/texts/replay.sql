@@ -1,5 +1,5 @@
--- The lines of `meshsweep replay`, tables in Markdown: of its document ?1 and, where groups are wanted, of [name, best value,
--- job] of each, ?2 (src/report/saying.h). A number that is not known is "-".
+-- The lines of `meshsweep replay`, tables in Markdown: of its document ?1 and, where groups are wanted, of the best of
+-- each, ?2 (src/report/saying.h). A number that is not known is "-".
 WITH
 strategy AS MATERIALIZED (SELECT key AS n, value AS s, value ->> 'strategy' AS name FROM json_each(?1, '$.strategies')),
 row (n, k, s) AS (
@@ -41,8 +41,8 @@ line (part, n, k, line) AS (
             say(' at %.2f', s ->> '$.ends_at_slowdown.mean')), iif(s ->> '$.hours.mean' IS NULL, '-', say('%.2f', s ->> '$.hours.mean'))) FROM of_row
     UNION ALL SELECT 3, -1, 0, say('%s| group | best %s | job |%s|---|---|---|', char(10), ?1 ->> 'objective', char(10))
         WHERE json_array_length(?2) > 0
-    UNION ALL SELECT 3, key, 0, say('| %s | ', value ->> 0)
-        || iif(value ->> 1 IS NULL, '- | - |', say('%.6g | %d |', value ->> 1, value ->> 2)) FROM json_each(?2)
+    UNION ALL SELECT 3, key, 0, say('| %s | ', value ->> 'group')
+        || iif(value ->> 'best_value' IS NULL, '- | - |', say('%.6g | %d |', value ->> 'best_value', value ->> 'best_job')) FROM json_each(?2)
     UNION ALL SELECT 4, n, k, say('%s%s finds %.1f %% %s than %s among all keys at once with as many trials (%shalf of the searches: '
             || '%.1f %% %s, or less)', char(10), name, 100 * abs(mean), iif(mean < 0, 'better', 'worse'), other, iif(low IS NULL, '',
         say('95 %%: %.1f %% %s to %.1f %% %s; ', 100 * abs(low), iif(low < 0, 'better', 'worse'), 100 * abs(high),

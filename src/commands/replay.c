@@ -14,115 +14,57 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-/* --- the results for each strategy, over all groups and seeds --- */
+/* --- the results of the strategy at work, over all groups and seeds --- */
 
-/* Summarised numbers of a result. */
-enum measure {
-    TRIALS,
-    FAILED,
-    HOURS,
-    STOP_TRIALS,
-    STOP_SLOWDOWN,
-    FIRST_SLOWDOWN,
-    MEASURE_COUNT = FIRST_SLOWDOWN + REPLAY_MARKS
-};
-
-/* The staged search compared with one of all keys at once. */
-struct joint_results {
-    const char *strategy;
-    double *losses; /* groups × seeds */
-};
-
-struct strategy_results {
-    const char *name;
-    struct joint_results *joint;
-    size_t joint_count;
-    double *values[MEASURE_COUNT]; /* groups × seeds; NAN: no such search */
-    size_t arrived, searches;
-    int64_t slowest_us; /* slowest decision */
-};
+/* Summarised numbers of a search; from FIRST_LOSS on, the relative losses against searches of all keys at once. */
+enum measure { FIRST_SLOWDOWN = 5, FIRST_LOSS = FIRST_SLOWDOWN + REPLAY_MARKS };
 
 struct contest {
     const struct replay_options *options;
     const struct replay_source *source;
     struct replay_group *groups;
-    struct strategy_results *strategies; /* the last one is at work */
-    size_t count;
+    size_t searches;             /* groups × seeds */
     size_t ok, failed, hopeless; /* candidates; groups without a successful one */
-    const char *strategy;
     enum replay_predictions predictions;
+    const char *strategy;
+    double *values; /* measures × searches; NAN: no such search */
+    size_t arrived, made;
+    int64_t slowest_us; /* slowest decision */
 };
 
-static void release(struct strategy_results *s)
+static size_t measure_count(const struct contest *c)
 {
-    for (size_t i = 0; i < s->joint_count; i++)
-        free(s->joint[i].losses);
-    free(s->joint);
-    for (int m = 0; m < MEASURE_COUNT; m++)
-        free(s->values[m]);
+    return FIRST_LOSS + c->source->sweep->search.stage_count;
 }
 
-static double *no_values(const struct contest *c)
-{
-    size_t searches = c->source->group_count * (size_t)c->options->seeds;
-    double *values = xcalloc(searches + 1, sizeof *values);
-    for (size_t i = 0; i < searches; i++)
-        values[i] = NAN;
-    return values;
-}
-
-/* Begins the results of a strategy; the name is borrowed. */
 static void begin_strategy(struct contest *c, const char *strategy)
 {
-    struct strategy_results *s = array_add(c->strategies, c->count);
-    *s = (struct strategy_results){.name = strategy};
-    for (int m = 0; m < MEASURE_COUNT; m++)
-        s->values[m] = no_values(c);
+    c->strategy = strategy;
+    c->arrived = c->made = 0;
+    c->slowest_us = 0;
+    for (size_t i = 0; i < measure_count(c) * c->searches; i++)
+        c->values[i] = NAN;
 }
 
-static void add_result(struct contest *c, size_t group, size_t seed, const struct replay_result *result)
+static void add_result(struct contest *c, size_t at, const struct replay_result *result)
 {
-    struct strategy_results *s = &c->strategies[c->count - 1];
-    size_t at = group * (size_t)c->options->seeds + seed;
-    s->values[TRIALS][at] = (double)result->trials;
-    s->values[FAILED][at] = (double)result->failed;
-    s->values[HOURS][at] = result->device_hours;
-    s->values[STOP_TRIALS][at] = (double)result->stop_trials;
-    s->values[STOP_SLOWDOWN][at] = result->stop_slowdown;
-    for (size_t m = 0; m < REPLAY_MARKS; m++)
-        s->values[FIRST_SLOWDOWN + m][at] = result->slowdown[m];
-    s->arrived += result->arrived;
-    s->searches++;
-}
-
-/* Adds the relative loss against `strategy`, which searched all keys at once with as many trials. It may be added again
- * for the same search: the result is the same. */
-static void add_joint(struct contest *c, const char *strategy, size_t group, size_t seed, double loss)
-{
-    struct strategy_results *s = &c->strategies[c->count - 1];
-    size_t i = FIRST(k, s->joint_count, strcmp(s->joint[k].strategy, strategy) == 0);
-    if (i == s->joint_count) {
-        s->joint = array_grow(s->joint, s->joint_count++, sizeof *s->joint);
-        s->joint[i] = (struct joint_results){strategy, no_values(c)};
-    }
-    s->joint[i].losses[group * (size_t)c->options->seeds + seed] = loss;
+    const double numbers[FIRST_SLOWDOWN] = {(double)result->trials, (double)result->failed, result->device_hours,
+                                            (double)result->stop_trials, result->stop_slowdown};
+    for (size_t m = 0; m < FIRST_LOSS; m++)
+        c->values[m * c->searches + at] = m < FIRST_SLOWDOWN ? numbers[m] : result->slowdown[m - FIRST_SLOWDOWN];
+    c->arrived += result->arrived;
+    c->made++;
 }
 
 /* --- the document --- */
 
-static int64_t winner_of(const struct contest *c, size_t group)
-{
-    const struct replay_group *g = &c->groups[group];
-    return c->source->set.job_ids[g->members[g->winner]];
-}
-
 /* Of the values of one group, or of all with SIZE_MAX: those also have an interval. */
-static void add_statistics(cJSON *to, const char *name, const struct contest *c, const double *values, size_t group)
+static void add_statistics(cJSON *to, const char *name, const struct contest *c, size_t measure, size_t group)
 {
     const size_t seeds = (size_t)c->options->seeds;
     const bool all = group == SIZE_MAX;
-    const struct replay_statistics s =
-        replay_summarise(values + (all ? 0 : group * seeds), all ? c->source->group_count : 1, seeds);
+    const double *values = c->values + measure * c->searches + (all ? 0 : group * seeds);
+    const struct replay_statistics s = replay_summarise(values, all ? c->source->group_count : 1, seeds);
     if (isnan(s.mean)) {
         cJSON_AddNullToObject(to, name);
         return;
@@ -134,38 +76,42 @@ static void add_statistics(cJSON *to, const char *name, const struct contest *c,
     JSON_ADD(o, JSON_REAL("median", s.median), JSON_REAL("p90", s.p90));
 }
 
-static void add_measures(cJSON *to, const struct contest *c, const struct strategy_results *s, size_t group)
+static void add_measures(cJSON *to, const struct contest *c, size_t group)
 {
     static const char *const names[FIRST_SLOWDOWN] = {"trials", "failed_trials", "hours", "ends_after_trials",
                                                       "ends_at_slowdown"};
-    for (int m = 0; m < FIRST_SLOWDOWN; m++)
-        add_statistics(to, names[m], c, s->values[m], group);
+    for (size_t m = 0; m < FIRST_SLOWDOWN; m++)
+        add_statistics(to, names[m], c, m, group);
     cJSON *slowdowns = cJSON_AddObjectToObject(to, "slowdown");
     for (size_t m = 0; m < REPLAY_MARKS; m++) {
         OWNED char *name = xasprintf("after_%zu", replay_marks[m]);
-        add_statistics(slowdowns, name, c, s->values[FIRST_SLOWDOWN + m], group);
+        add_statistics(slowdowns, name, c, FIRST_SLOWDOWN + m, group);
     }
 }
 
-static void add_strategy(const struct contest *c, const struct strategy_results *s, cJSON *list)
+static cJSON *add_group(const struct contest *c, size_t group, cJSON *list)
 {
+    const struct replay_group *g = &c->groups[group];
+    return JSON_ITEM(list, JSON_STRING("group", c->source->group_names[group]), JSON_REAL("best_value", g->best),
+                     JSON_INT("best_job", c->source->set.job_ids[g->members[g->winner]]));
+}
+
+static void add_strategy(const struct contest *c, cJSON *list)
+{
+    const struct search_config *search = &c->source->sweep->search;
     cJSON *o =
-        JSON_ITEM(list, JSON_STRING("strategy", s->name), JSON_INT("searches", s->searches),
-                  JSON_INT("arrived", s->arrived), JSON_REAL("slowest_decision_ms", (double)s->slowest_us / 1000));
-    add_measures(o, c, s, SIZE_MAX);
+        JSON_ITEM(list, JSON_STRING("strategy", c->strategy), JSON_INT("searches", c->made),
+                  JSON_INT("arrived", c->arrived), JSON_REAL("slowest_decision_ms", (double)c->slowest_us / 1000));
+    add_measures(o, c, SIZE_MAX);
     cJSON *joint = cJSON_AddArrayToObject(o, "loss_against_joint");
-    for (size_t i = 0; i < s->joint_count; i++) {
-        cJSON *against = JSON_ITEM(joint, JSON_STRING("strategy", s->joint[i].strategy));
-        add_statistics(against, "loss", c, s->joint[i].losses, SIZE_MAX);
-    }
+    for (size_t i = 0; search_strategy_has(c->strategy, IN_STAGES) && i < search->stage_count; i++)
+        if (!ANY(k, i, strcmp(search->stages[k].strategy, search->stages[i].strategy) == 0))
+            add_statistics(JSON_ITEM(joint, JSON_STRING("strategy", search->stages[i].strategy)), "loss", c,
+                           FIRST_LOSS + i, SIZE_MAX);
     cJSON *groups = cJSON_AddArrayToObject(o, "groups");
-    for (size_t g = 0; g < c->source->group_count; g++) {
-        if (c->groups[g].ok == 0)
-            continue;
-        cJSON *group = JSON_ITEM(groups, JSON_STRING("group", c->source->group_names[g]),
-                                 JSON_REAL("best_value", c->groups[g].best), JSON_INT("best_job", winner_of(c, g)));
-        add_measures(group, c, s, g);
-    }
+    for (size_t g = 0; g < c->source->group_count; g++)
+        if (c->groups[g].ok > 0)
+            add_measures(add_group(c, g, groups), c, g);
 }
 
 static cJSON *report_json(const struct contest *c)
@@ -176,25 +122,15 @@ static cJSON *report_json(const struct contest *c)
              JSON_INT("failed_jobs", c->failed), JSON_INT("further_replicates", c->source->replicates),
              JSON_INT("infeasible", c->source->infeasible), JSON_INT("excluded_by_rules", c->source->excluded),
              JSON_INT("not_measured", c->source->unmeasured), JSON_INT("seeds", c->options->seeds));
-    cJSON *strategies = cJSON_AddArrayToObject(all, "strategies");
-    for (size_t i = 0; i < c->count; i++)
-        add_strategy(c, &c->strategies[i], strategies);
     return all;
 }
 
-/* [name, best value, job] of each group, where they are wanted: with `groups`, or if [sweep] group_by lists some. */
+/* The groups, where they are wanted: with `groups`, or if [sweep] group_by lists some. */
 static cJSON *winners_json(const struct contest *c)
 {
     cJSON *list = cJSON_CreateArray();
-    for (size_t g = 0; (c->options->groups || c->source->has_listed_groups) && g < c->source->group_count; g++) {
-        cJSON *group = cJSON_CreateArray();
-        cJSON_AddItemToArray(group, cJSON_CreateString(c->source->group_names[g]));
-        if (c->groups[g].ok > 0) {
-            cJSON_AddItemToArray(group, cJSON_CreateNumber(c->groups[g].best));
-            cJSON_AddItemToArray(group, cJSON_CreateNumber((double)winner_of(c, g)));
-        }
-        cJSON_AddItemToArray(list, group);
-    }
+    for (size_t g = 0; (c->options->groups || c->source->has_listed_groups) && g < c->source->group_count; g++)
+        add_group(c, g, list);
     return list;
 }
 
@@ -207,6 +143,7 @@ static cJSON *winners_json(const struct contest *c)
 struct trace {
     struct contest *contest;
     const struct replay_group *group;
+    size_t at; /* number of the search */
     size_t made;
     int64_t last_us; /* when what came before was shown; 0: nothing was */
     bool is_wanted;
@@ -218,10 +155,9 @@ static void trace_decision(void *context, const struct decision *d, const struct
     struct trace *t = context;
     const struct replay_source *s = t->contest->source;
     int64_t now = clock_processor_us();
-    struct strategy_results *results = &t->contest->strategies[t->contest->count - 1];
     /* The processor time of one decision, including what was learned from the outcome before it. */
-    if (d && t->last_us && now - t->last_us > results->slowest_us)
-        results->slowest_us = now - t->last_us;
+    if (d && t->last_us && now - t->last_us > t->contest->slowest_us)
+        t->contest->slowest_us = now - t->last_us;
     t->last_us = now;
     if (!d || !t->is_wanted)
         return;
@@ -261,8 +197,7 @@ static int run_joint(struct contest *c, struct trace *trace, size_t seed, const 
         joint.strategy = s->stages[i].strategy;
         if (run_one(c, &joint, trace, seed, &result, e) < 0)
             return -1;
-        add_joint(c, joint.strategy, (size_t)(trace->group - c->groups), seed,
-                  staged->stop_slowdown / result.stop_slowdown - 1);
+        c->values[(FIRST_LOSS + i) * c->searches + trace->at] = staged->stop_slowdown / result.stop_slowdown - 1;
     }
     return 0;
 }
@@ -271,7 +206,10 @@ static int run_seed(struct contest *c, size_t group, size_t seed, struct error *
 {
     const struct replay_options *o = c->options;
     const struct replay_error wrong = {o->memory_error, o->time_error, seed, group, c->predictions};
-    struct trace trace = {.contest = c, .group = &c->groups[group], .is_wanted = o->trace && seed == 0};
+    struct trace trace = {.contest = c,
+                          .group = &c->groups[group],
+                          .at = group * (size_t)o->seeds + seed,
+                          .is_wanted = o->trace && seed == 0};
     struct search_options search = search_options_none();
     struct replay_result result;
     const bool in_stages = search_strategy_has(c->strategy, IN_STAGES);
@@ -289,7 +227,7 @@ static int run_seed(struct contest *c, size_t group, size_t seed, struct error *
     buffer_free(&trace.text);
     if (rc < 0)
         return -1;
-    add_result(c, group, seed, &result);
+    add_result(c, trace.at, &result);
     trace.is_wanted = false;
     return in_stages ? run_joint(c, &trace, seed, &result, e) : 0;
 }
@@ -325,34 +263,35 @@ static int check_strategies(const char *list, struct error *e)
     return rc;
 }
 
-static int run_strategies(struct contest *c, struct error *e)
+static int run_strategies(struct contest *c, cJSON *results, struct error *e)
 {
     const char *list = c->options->strategy;
-    size_t done = 0;
     struct error why = ERROR_INIT;
     for (const char *const *name = search_strategy_names; *name; name++) {
         const bool is_there = !search_strategy_has(*name, IN_STAGES) || c->source->sweep->search.stage_count > 0;
         if (!is_asked_for(list, *name) && (!is_there || !is_asked_for(list, EVERY_STRATEGY)))
             continue;
-        c->strategy = *name;
         begin_strategy(c, *name);
-        if (run_strategy(c, &why) == 0) {
-            done++;
-            continue;
-        }
-        release(&c->strategies[--c->count]);
-        output_message("left out %s: %s", *name, why.text);
+        if (run_strategy(c, &why) == 0)
+            add_strategy(c, results);
+        else
+            output_message("left out %s: %s", *name, why.text);
     }
-    if (done > 0)
+    if (results->child)
         return 0;
     *e = why;
     return -1;
 }
 
-static int print(const struct contest *c, struct error *e)
+/* Runs and prints. */
+static int report(struct contest *c, struct error *e)
 {
     OWNED_JSON *document = report_json(c), *winners = winners_json(c);
     OWNED_BUFFER text = BUFFER_INIT;
+    c->searches = c->source->group_count * (size_t)c->options->seeds;
+    c->values = xcalloc(measure_count(c) * c->searches + 1, sizeof *c->values);
+    if (run_strategies(c, cJSON_AddArrayToObject(document, "strategies"), e) < 0)
+        return -1;
     if (c->options->json)
         return output_json(document, e);
     int rc = saying_add_text("sql/texts/replay.sql", document, winners, &text, e);
@@ -389,11 +328,9 @@ int command_replay(const struct replay_options *o, struct error *e)
         c.failed += c.groups[g].failed;
         c.hopeless += c.groups[g].ok == 0;
     }
-    if (rc == 0 && (rc = check_any(&c, e)) == 0 && (rc = run_strategies(&c, e)) == 0)
-        rc = print(&c, e);
-    for (size_t i = 0; i < c.count; i++)
-        release(&c.strategies[i]);
-    free(c.strategies);
+    if (rc == 0 && (rc = check_any(&c, e)) == 0)
+        rc = report(&c, e);
+    free(c.values);
     replay_groups_free(c.groups, source.group_count);
     replay_source_free(&source);
     return rc;
