@@ -26,6 +26,7 @@ struct contest {
     size_t searches;             /* groups × seeds */
     size_t ok, failed, hopeless; /* candidates; groups without a successful one */
     enum replay_predictions predictions;
+    uint64_t asked; /* strategies */
     const char *strategy;
     double *values; /* measures × searches; NAN: no such search */
     size_t arrived, made;
@@ -136,7 +137,7 @@ static cJSON *winners_json(const struct contest *c)
 
 /* --- the command --- */
 
-#define EVERY_STRATEGY "all"
+#define EVERY_STRATEGY 63
 
 /* --- one strategy --- */
 
@@ -243,39 +244,36 @@ static int run_strategy(struct contest *c, struct error *e)
 
 /* --- all that were asked for --- */
 
-static bool is_asked_for(const char *list, const char *name)
+/* `*asked`: a bit for each strategy, and one for all. */
+static int read_strategies(const char *list, uint64_t *asked, struct error *e)
 {
-    size_t length = strlen(name);
-    for (const char *p = list; *p; p += strcspn(p, ",") + (p[strcspn(p, ",")] == ','))
-        if (strcspn(p, ",") == length && strncmp(p, name, length) == 0)
-            return true;
-    return false;
-}
-
-static int check_strategies(const char *list, struct error *e)
-{
-    char *copy = xstrdup(list), *rest = NULL;
-    int rc = *list ? 0 : error_set(e, ERROR_USAGE, "--strategy: the name is empty; give one or more, or `all`");
-    for (char *name = strtok_r(copy, ",", &rest); rc == 0 && name; name = strtok_r(NULL, ",", &rest))
-        if (strcmp(name, EVERY_STRATEGY) != 0 && option_find_word("--strategy", name, search_strategy_names, e) < 0)
-            rc = -1;
-    free(copy);
-    return rc;
+    OWNED char *copy = xstrdup(list);
+    char *rest = NULL;
+    if (!*list)
+        return error_set(e, ERROR_USAGE, "--strategy: the name is empty; give one or more, or `all`");
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        const bool all = strcmp(name, "all") == 0;
+        const int i = all ? EVERY_STRATEGY : option_find_word("--strategy", name, search_strategy_names, e);
+        if (i < 0)
+            return -1;
+        *asked |= UINT64_C(1) << i;
+    }
+    return 0;
 }
 
 static int run_strategies(struct contest *c, cJSON *results, struct error *e)
 {
-    const char *list = c->options->strategy;
     struct error why = ERROR_INIT;
-    for (const char *const *name = search_strategy_names; *name; name++) {
-        const bool is_there = !search_strategy_has(*name, IN_STAGES) || c->source->sweep->search.stage_count > 0;
-        if (!is_asked_for(list, *name) && (!is_there || !is_asked_for(list, EVERY_STRATEGY)))
+    for (int i = 0; search_strategy_names[i]; i++) {
+        const char *name = search_strategy_names[i];
+        const bool is_there = !search_strategy_has(name, IN_STAGES) || c->source->sweep->search.stage_count > 0;
+        if (!(c->asked >> i & 1) && (!is_there || !(c->asked >> EVERY_STRATEGY & 1)))
             continue;
-        begin_strategy(c, *name);
+        begin_strategy(c, name);
         if (run_strategy(c, &why) == 0)
             add_strategy(c, results);
         else
-            output_message("left out %s: %s", *name, why.text);
+            output_message("left out %s: %s", name, why.text);
     }
     if (results->child)
         return 0;
@@ -318,7 +316,7 @@ int command_replay(const struct replay_options *o, struct error *e)
     struct contest c = {.options = o, .source = &source};
     while (strcmp(replay_predictions_names[c.predictions], o->predictions) != 0)
         c.predictions++;
-    if (check_strategies(o->strategy, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
+    if (read_strategies(o->strategy, &c.asked, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
         return -1;
     int rc = replay_load(&(struct replay_request){.db = db, .config = o->config, .group_by = o->group_by}, &source, e);
     if (rc == 0)
