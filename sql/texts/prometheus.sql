@@ -2,8 +2,10 @@
 WITH
 -- The best job, or that of each group.
 winner (n, of, value, job) AS (
-    SELECT 0, NULL, ?1 ->> '$.best.value', ?1 ->> '$.best.job' WHERE ?1 ->> '$.winners[0]' IS NULL
-    UNION ALL SELECT key, value ->> 'group', value ->> 'value', value ->> 'job' FROM json_each(?1, '$.winners')),
+    SELECT 0, NULL, best ->> '$.best.value', best ->> '$.best.job' FROM (SELECT iif(?2 ->> '$.best.job' IS NULL, ?1, ?2) AS best)
+        WHERE NOT coalesce(?2 ->> '$.beside_best.has_groups' AND ?2 ->> '$.beside_best.groups.groups[0]' IS NOT NULL, 0)
+    UNION ALL SELECT key, value ->> 'group', value ->> 'value', value ->> 'job' FROM json_each(?2, '$.beside_best.groups.groups')
+        WHERE ?2 ->> '$.beside_best.has_groups'),
 sample (part, n, family, help, labels, number) AS (
     SELECT 0, 0, 'info', 'The version of meshsweep that wrote this file.', json_object('version', ?2 ->> 'version'), 1
     UNION ALL SELECT 1, s.key, 'jobs', 'Jobs of the sweep by state.', json_object('state', s.value),

@@ -7,7 +7,6 @@
 #include "report/saying.h"
 #include "report/text.h"
 #include "results/best.h"
-#include "results/configurations.h"
 #include "results/json.h"
 #include "results/query.h"
 #include "util/clock.h"
@@ -56,23 +55,16 @@ static int write_summary(struct db *db, const struct report_sink *sink, struct e
     return write_text(&text, summary_add(db, &text, e), sink, e);
 }
 
-/* The best job of `best`, which knows further objectives and replicates; of groups each has its own. */
-static int read_best(struct db *db, cJSON *status, struct error *e)
+/* Puts the best job of `best` beside `status`: it knows further objectives, replicates and groups. */
+static int read_best(struct db *db, const cJSON *status, cJSON *beside, struct error *e)
 {
-    struct competition c;
-    OWNED_BY(best_free) struct best best = {NULL, NULL};
-    cJSON *shown = cJSON_GetObjectItemCaseSensitive(status, "best");
-    if (!cJSON_IsObject(shown))
+    struct best best = {NULL, NULL};
+    if (!cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(status, "best")))
         return 0;
-    if (configurations_compete(db, &c, e) < 0 || best_read(db, NULL, &best, e) < 0)
+    if (best_read(db, NULL, &best, e) < 0)
         return -1;
-    if (c.groups) {
-        cJSON *groups = cJSON_GetObjectItemCaseSensitive(best.beside, "groups");
-        cJSON_ReplaceItemInObjectCaseSensitive(status, "winners", cJSON_DetachItemFromObject(groups, "groups"));
-    } else if (best_job(&best) >= 0) {
-        cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(shown, "job"), (double)best_job(&best));
-        cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(shown, "value"), json_real_of(best.document, "value"));
-    }
+    cJSON_AddItemToObject(beside, "best", best.document);
+    cJSON_AddItemToObject(beside, "beside_best", best.beside);
     return 0;
 }
 
@@ -85,7 +77,7 @@ static int write_prometheus(struct db *db, const struct report_sink *sink, struc
     OWNED_JSON *status = NULL, *beside = cJSON_CreateObject();
     const int64_t now_ms = clock_wall_ms();
     JSON_ADD(beside, JSON_STRING("version", MESHSWEEP_VERSION), JSON_INT("now_ms", now_ms));
-    if (status_read(db, true, now_ms, &status, NULL, e) < 0 || read_best(db, status, e) < 0 ||
+    if (status_read(db, true, now_ms, &status, NULL, e) < 0 || read_best(db, status, beside, e) < 0 ||
         saying_add_text("sql/texts/prometheus.sql", status, beside, &lines, e) < 0)
         return -1;
     text_add_valid(&text, buffer_text(&lines), lines.length);
