@@ -5,8 +5,9 @@ CREATE TABLE asked (most, memory_words); -- one row: the most combinations or pl
 -- Combinations. rest, size: the words without the key of a frontier, and its value. verdict: its name. document: of the
 -- combination (src/cli/match_words.h), where rows are asked for.
 CREATE TABLE seen (n INTEGER PRIMARY KEY, words, state, failure, why, memory_of, memory, memory_low, memory_high,
-    memory_note, verdict, oom, largest_rank, usable, before, is_audit, measured_memory, time, time_low, time_high,
-    time_note, peak_s, flops, peak_flops, measured_time, framework, features, by_evidence, rest, size, job, document,
+    by_line, verdict, oom, largest_rank, usable, before, is_audit, measured_memory, time, time_low, time_high,
+    time_calibrated, peak_s, flops, peak_flops, measured_time, framework, features, by_evidence, rest, size, job, document,
+    memory_calibrated, lengths_unknown, by_baseline,
     derived AS (document ->> '$.keys.derived') STORED, cluster_spec AS (document ->> '$.keys.cluster_spec') STORED,
     model AS (document ->> '$.keys.model') STORED, training_spec AS (document ->> '$.keys.training_spec') STORED,
     parallel_spec AS (document ->> '$.keys.parallel_spec') STORED);
@@ -26,15 +27,16 @@ SELECT n, words || iif(state = '', '', '  ' || state) || iif(failure = '', '', '
     || coalesce(char(10) || '    no prediction: ' || why, '')
     -- A normal distribution is not reliable far out in its tails.
     || iif(memory IS NULL, '', say('%s    memory %B%s (%B to %B%s)', char(10), memory, coalesce(' ' || nullif(memory_of, ''), ''),
-            memory_low, memory_high, memory_note)
+            memory_low, memory_high, iif(by_line, ', by the line through runs', iif(memory_calibrated, '', ', uncalibrated')
+                || iif(lengths_unknown, ', as samples may differ in length', '')))
         || iif(verdict IS NULL, '', ', ' || verdict || ', out of memory with ' || CASE WHEN 100 * oom < 0.1 THEN 'less than 0.1'
             WHEN 100 * oom > 99.9 THEN 'more than 99.9' ELSE say(iif(100 * oom < 10, '%.1f', '%.0f'), 100 * oom) END || ' %'
             -- The interval is of what the keys say.
             || iif(memory_low > usable AND oom < 0.9, ', as recipes may recompute more than keys say', ''))
         || iif(measured_memory IS NULL, '', say('; measured %B%s (%+.1f %%)', measured_memory,
             coalesce(' ' || nullif(memory_words, ''), ''), 100 * (memory / measured_memory - 1))))
-    || iif(time IS NULL, '', say('%s    step %.3g s (%.3g to %.3g%s), MFU %.1f %%', char(10), time, time_low, time_high, time_note,
-            100 * peak_s / time)
+    || iif(time IS NULL, '', say('%s    step %.3g s (%.3g to %.3g%s), MFU %.1f %%', char(10), time, time_low, time_high,
+            iif(time_calibrated, '', ', uncalibrated') || iif(by_baseline, ', by a constant MFU', ''), 100 * peak_s / time)
         || iif(measured_time IS NULL, '', say('; measured %.3g s (%+.1f %%), MFU %.1f %%', measured_time,
             100 * (time / measured_time - 1), 100 * flops / (measured_time * peak_flops))))
     FROM seen, asked;

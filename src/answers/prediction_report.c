@@ -17,7 +17,6 @@
 struct prediction_report {
     struct report_request request;
     struct db *db;
-    struct stmt *insert, *insert_plan;
     int64_t seen;
 };
 
@@ -30,15 +29,6 @@ int prediction_report_create(const struct report_request *request, struct predic
         rc = db_run(r->db, "INSERT INTO asked VALUES (?, ?)",
                     VALUES(sql_int(request->most), sql_text(request->memory_words)), e);
     if (rc == 0)
-        rc = db_prepare(r->db,
-                        "INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                        "?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        &r->insert, e);
-    if (rc == 0)
-        rc =
-            db_prepare(r->db, "INSERT INTO plan VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                       &r->insert_plan, e);
-    if (rc == 0)
         *out = r;
     else
         prediction_report_free(r);
@@ -49,8 +39,6 @@ void prediction_report_free(struct prediction_report *r)
 {
     if (!r)
         return;
-    stmt_free(r->insert);
-    stmt_free(r->insert_plan);
     db_close(r->db);
     free(r);
 }
@@ -84,29 +72,24 @@ static int add_seen(struct prediction_report *r, const struct predicted_row *row
     static const struct prediction none = {.where = {.framework = NULL}};
     const struct prediction *p = row->prediction ? row->prediction : &none;
     const bool m = p->has_memory, t = p->has_time, o = p->has_probability;
-    OWNED char *memory_note = xasprintf("%s%s",
-                                        p->by_line             ? ", by the line through runs"
-                                        : p->memory_calibrated ? ""
-                                                               : ", uncalibrated",
-                                        p->lengths_unknown && !p->by_line ? ", as samples may differ in length" : "");
-    OWNED char *time_note =
-        xasprintf("%s%s", p->time_calibrated ? "" : ", uncalibrated", p->by_baseline ? ", by a constant MFU" : "");
     const int64_t by_evidence =
         p->by_evidence[QUANTITY_OF_MEMORY] << QUANTITY_OF_MEMORY | p->by_evidence[QUANTITY_OF_TIME] << QUANTITY_OF_TIME;
-    return stmt_run_with(r->insert,
-                         VALUES(sql_int(r->seen), sql_text(row->words), sql_text(row->state), sql_text(row->failure),
-                                sql_text(row->prediction ? NULL : row->why), sql_text(row->predicted_memory_of),
-                                sql_real(m ? p->measured_bytes : NAN), sql_real(p->measured_low),
-                                sql_real(p->measured_high), sql_text(memory_note),
-                                sql_text(o ? oom_verdict_names[p->verdict] : NULL), sql_real(p->oom_probability),
-                                sql_real(m ? p->memory.most.bytes : NAN), sql_real(p->usable_bytes),
-                                sql_real(row->before_bytes), sql_int(row->is_audit), sql_real(row->measured_bytes),
-                                sql_real(t ? p->seconds : NAN), sql_real(p->low_s), sql_real(p->high_s),
-                                sql_text(time_note), sql_real(p->peak_seconds), sql_real(p->flops),
-                                sql_real(p->peak_flops), sql_real(row->measured_s), sql_text(p->where.framework),
-                                sql_int(p->features), sql_int(by_evidence), sql_text(rest), sql_real(size),
-                                sql_positive(row->job), sql_text(row->document)),
-                         e);
+    return db_run(r->db,
+                  "INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                  "?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_int(r->seen), sql_text(row->words), sql_text(row->state), sql_text(row->failure),
+                         sql_text(row->prediction ? NULL : row->why), sql_text(row->predicted_memory_of),
+                         sql_real(m ? p->measured_bytes : NAN), sql_real(p->measured_low), sql_real(p->measured_high),
+                         sql_int(p->by_line), sql_text(o ? oom_verdict_names[p->verdict] : NULL),
+                         sql_real(p->oom_probability), sql_real(m ? p->memory.most.bytes : NAN),
+                         sql_real(p->usable_bytes), sql_real(row->before_bytes), sql_int(row->is_audit),
+                         sql_real(row->measured_bytes), sql_real(t ? p->seconds : NAN), sql_real(p->low_s),
+                         sql_real(p->high_s), sql_int(p->time_calibrated), sql_real(p->peak_seconds),
+                         sql_real(p->flops), sql_real(p->peak_flops), sql_real(row->measured_s),
+                         sql_text(p->where.framework), sql_int(p->features), sql_int(by_evidence), sql_text(rest),
+                         sql_real(size), sql_positive(row->job), sql_text(row->document), sql_int(p->memory_calibrated),
+                         sql_int(p->lengths_unknown), sql_int(p->by_baseline)),
+                  e);
 }
 
 /* Keeps what the report asks of. */
@@ -139,17 +122,16 @@ int prediction_report_add_plan(struct prediction_report *r, const struct predict
     const struct hash128 hash = hash_bytes(row->words, strlen(row->words));
     int64_t id;
     memcpy(&id, hash.bytes, sizeof id);
-    return stmt_run_with(r->insert_plan,
-                         VALUES(sql_int(is_there), sql_text(row->words), sql_int(id), sql_real(work),
-                                sql_int(p->tokens > 0), sql_text(row->predicted_memory_of), sql_real(memory_width),
-                                sql_real(time_width), sql_real(p->devices), sql_real(p->samples),
-                                sql_real(p->tokens > 0 ? p->tokens : p->samples),
-                                sql_real(m ? p->memory.most.bytes : NAN), sql_real(m ? p->memory.low_bytes : NAN),
-                                sql_real(m ? p->memory.high_bytes : NAN),
-                                sql_text(p->has_probability ? oom_verdict_names[p->verdict] : NULL),
-                                sql_real(t ? p->seconds : NAN), sql_real(t ? p->low_s : NAN),
-                                sql_real(t ? p->high_s : NAN), sql_int(is_measured)),
-                         e);
+    return db_run(r->db, "INSERT INTO plan VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_int(is_there), sql_text(row->words), sql_int(id), sql_real(work), sql_int(p->tokens > 0),
+                         sql_text(row->predicted_memory_of), sql_real(memory_width), sql_real(time_width),
+                         sql_real(p->devices), sql_real(p->samples), sql_real(p->tokens > 0 ? p->tokens : p->samples),
+                         sql_real(m ? p->memory.most.bytes : NAN), sql_real(m ? p->memory.low_bytes : NAN),
+                         sql_real(m ? p->memory.high_bytes : NAN),
+                         sql_text(p->has_probability ? oom_verdict_names[p->verdict] : NULL),
+                         sql_real(t ? p->seconds : NAN), sql_real(t ? p->low_s : NAN), sql_real(t ? p->high_s : NAN),
+                         sql_int(is_measured)),
+                  e);
 }
 
 /* --- the report --- */
