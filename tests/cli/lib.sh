@@ -374,11 +374,13 @@ run_read_only() # PATHS -- ARGS
     [ "$status" != 99 ] || skip "nothing can be made read-only for root here"
 }
 
-# Its signal dispositions are those of a command started by hand: in the background SIGINT would be ignored.
+# Its signal dispositions are those of a command started by hand: in the background SIGINT would be ignored. What the
+# last one said is gone before it starts, so that nobody who waits for its words takes those.
 start_command()
 {
     begin_run "$@"
     status=running
+    : >.stdout 2>.stderr
     (
         trap - INT
         exec "$@"

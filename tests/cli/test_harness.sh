@@ -48,6 +48,17 @@ statement__wrong_text__fails()
     done
 }
 
+# What an earlier command said is not taken for what a new one says.
+start__before_it_says_anything__nothing_is_said()
+{
+    run_test_file 'run_command sh -c "echo out; echo err >&2"
+        expect_status 0; expect_any_stdout; expect_any_stderr
+        start_command sleep 0.3
+        expect "[ ! -s .stdout ] && [ ! -s .stderr ]"
+        wait_command silent 0'
+    expect_only_stdout_contains 0 'ok 1 - inner__case__result'
+}
+
 # Each is true of one stream; the other one is not silent, or the status or the text is another.
 statement_of_all__part_of_it_wrong__fails()
 {
