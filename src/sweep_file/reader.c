@@ -611,7 +611,6 @@ static void read_pages(struct gathering *g, bool complete)
         p->found = schema_match(&schema_top, &p->reading, p->tree);
         schema_take(&p->reading, &p->found, p->reading.sweep);
     }
-    words_sort(&gathered->list_values);
     for (size_t i = 0; i < g->page_count; i++)
         read_sections(&g->pages[i]);
     if (g->page_count > 0)

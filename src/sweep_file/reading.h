@@ -15,9 +15,8 @@ enum file_role { FILE_SWEEP = 1, FILE_INCLUDE = 2, FILE_PROFILE = 4 };
 
 /* Words and types, gathered from all files before they can be used. */
 struct gathered {
-    struct word_list objectives, notes;
-    struct word_list list_values; /* sorted by words_sort when the sections are read */
-    struct hf_type_table types;   /* [[model_type]], borrowed from the trees */
+    struct word_list objectives, notes, list_values;
+    struct hf_type_table types; /* [[model_type]], borrowed from the trees */
 };
 
 struct reading {

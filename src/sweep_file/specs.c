@@ -194,24 +194,12 @@ static char *join_key(const struct reading *r, const char *prefix, const char *k
     return prefix ? arena_keep(r->arena, xasprintf("%s.%s", prefix, key)) : arena_text(r->arena, key);
 }
 
-static int compare_text(const void *text, const void *word)
-{
-    return strcmp(text, ((const struct listed_word *)word)->text);
-}
-
-static bool list_values_have(const struct reading *r, const char *key)
-{
-    const struct word_list *w = &r->gathered->list_values;
-    return w->count > 0 && bsearch(key, w->items, w->count, sizeof *w->items, compare_text);
-}
-
 /* Returns whether a list is one value of this key: it is named bare or with its section. */
 static bool takes_lists(const struct block_reading *b, const char *key)
 {
-    if (list_values_have(b->r, key))
-        return true;
+    const struct word_list *lists = &b->r->gathered->list_values;
     OWNED char *qualified = xasprintf("%s.%s", section_names[b->kind], key);
-    return list_values_have(b->r, qualified);
+    return word_list_has(lists, key) || word_list_has(lists, qualified);
 }
 
 /* --- values --- */
@@ -747,12 +735,6 @@ static bool listed_key_find(const struct reading *r, const struct word_list *key
     return sections == 1;
 }
 
-/* Puts "training_spec.seed" in the word's place. */
-static void listed_word_qualify(const struct reading *r, struct listed_word *word, const struct listed_key *key)
-{
-    word->text = arena_keep(r->arena, xasprintf("%s.%s", section_names[key->kind], key->key));
-}
-
 /* A replicate key that moves together with another one has no replicates: where it differs, so does the other. */
 static void check_untied(const struct reading *r, const struct listed_key *key)
 {
@@ -769,50 +751,61 @@ static void check_untied(const struct reading *r, const struct listed_key *key)
         }
 }
 
-static void check_replicate(const struct reading *r, const struct word_list *keys, struct listed_word *word)
+/* A list of keys, and what is wrong with a key in it; NULL: nothing is. */
+struct key_list {
+    const char *name;
+    bool has_derived; /* a derived key may be meant */
+    const char *if_derived, *if_label, *if_replicate;
+};
+
+static const struct key_list replicate_list =
+    {.name = "replicate",
+     .has_derived = true,
+     .if_derived = "is derived; name the key from which it is derived",
+     .if_label = "does not count towards identity ([sweep] note): jobs that differ only in it are one job, which runs "
+                 "once"};
+static const struct key_list group_list =
+    {.name = "group_by",
+     .has_derived = true,
+     .if_replicate = "is a replicate key, so its jobs are one configuration and in one group"};
+static const struct key_list free_list =
+    {.name = "free",
+     .if_label = "does not count towards identity ([sweep] note), so there is nothing to choose",
+     .if_replicate = "is a replicate key, so its jobs are one configuration"};
+
+/* Returns whether the word names a key of a section that may stand in the list, and qualifies it. */
+static bool check_listed(const struct reading *r, const struct word_list *keys, const struct key_list *list,
+                         struct listed_word *word)
 {
     struct listed_key key;
-    if (sections_with(keys, word->text, &key) == 0 && is_derived(r->sweep, word->text)) {
-        problems_add(r->problems, word->at, "replicate: \"%s\" is derived; name the key from which it is derived",
-                     word->text);
-        return;
+    const char *wrong;
+    if (list->has_derived && sections_with(keys, word->text, &key) == 0 && is_derived(r->sweep, word->text))
+        wrong = list->if_derived;
+    else if (!listed_key_find(r, keys, list->name, word, &key))
+        return false;
+    else if (list->if_label && sweep_is_label(r->sweep, key.key))
+        wrong = list->if_label;
+    else if (list->if_replicate && sweep_is_replicate(r->sweep, key.kind, key.key))
+        wrong = list->if_replicate;
+    else {
+        if (list == &replicate_list)
+            check_untied(r, &key);
+        word->text = arena_keep(r->arena, xasprintf("%s.%s", section_names[key.kind], key.key));
+        return true;
     }
-    if (!listed_key_find(r, keys, "replicate", word, &key))
-        return;
-    if (sweep_is_label(r->sweep, key.key)) {
-        problems_add(r->problems, word->at,
-                     "replicate: \"%s\" does not count towards identity ([sweep] note): jobs that differ only in it "
-                     "are one job, which runs once",
-                     word->text);
-        return;
-    }
-    check_untied(r, &key);
-    listed_word_qualify(r, word, &key);
+    if (wrong)
+        problems_add(r->problems, word->at, "%s: \"%s\" %s", list->name, word->text, wrong);
+    return false;
 }
 
-static void check_group_key(const struct reading *r, const struct word_list *keys, struct listed_word *word)
+/* Returns whether all of them may stand in the list. */
+static bool check_list(const struct reading *r, const struct word_list *keys, const struct key_list *list,
+                       struct word_list *words)
 {
-    struct listed_key key;
-    if (sections_with(keys, word->text, &key) == 0 && is_derived(r->sweep, word->text))
-        return;
-    if (!listed_key_find(r, keys, "group_by", word, &key))
-        return;
-    if (sweep_is_replicate(r->sweep, key.kind, key.key))
-        problems_add(r->problems, word->at,
-                     "group_by: \"%s\" is a replicate key, so its jobs are one configuration and in one group",
-                     word->text);
-    else
-        listed_word_qualify(r, word, &key);
-}
-
-/* Those of a sweep that is imported may come from the table. */
-static void check_replicates(const struct reading *r, const struct word_list *keys)
-{
-    struct sweep *s = r->sweep;
-    for (size_t i = 0; i < s->replicates.count; i++)
-        check_replicate(r, keys, &s->replicates.items[i]);
-    for (size_t i = 0; i < s->groups.count; i++)
-        check_group_key(r, keys, &s->groups.items[i]);
+    bool good = true;
+    for (size_t i = 0; i < words->count; i++)
+        good &= check_listed(r, keys, list, &words->items[i]);
+    return good;
 }
 
 /* Names are compared one by one, and SQLite takes 2,000 columns: a section with more keys is reported and left out. */
@@ -830,25 +823,6 @@ static void check_key_count(const struct reading *r, enum section_kind kind, str
 
 /* --- stages when all files are read --- */
 
-static bool check_stage_key(const struct reading *r, const struct word_list *keys, struct listed_word *word)
-{
-    struct listed_key key;
-    if (!listed_key_find(r, keys, "free", word, &key))
-        return false;
-    if (sweep_is_label(r->sweep, key.key))
-        problems_add(r->problems, word->at,
-                     "free: \"%s\" does not count towards identity ([sweep] note), so there is nothing to choose",
-                     word->text);
-    else if (sweep_is_replicate(r->sweep, key.kind, key.key))
-        problems_add(r->problems, word->at, "free: \"%s\" is a replicate key, so its jobs are one configuration",
-                     word->text);
-    else {
-        listed_word_qualify(r, word, &key);
-        return true;
-    }
-    return false;
-}
-
 static bool is_free(const struct search_stage *stage, enum section_kind kind, const char *key)
 {
     OWNED char *qualified = xasprintf("%s.%s", section_names[kind], key);
@@ -859,9 +833,7 @@ static bool is_free(const struct search_stage *stage, enum section_kind kind, co
 static void free_tied(const struct reading *r, struct search_stage *stage, enum section_kind kind,
                       const struct axis *axis)
 {
-    bool any = false;
-    for (size_t k = 0; k < axis->key_count; k++)
-        any |= is_free(stage, kind, axis->keys[k]);
+    const bool any = ANY(k, axis->key_count, is_free(stage, kind, axis->keys[k]));
     for (size_t k = 0; any && k < axis->key_count; k++) {
         OWNED char *qualified = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
         word_list_add(r->arena, &stage->free, qualified, axis->at);
@@ -894,9 +866,7 @@ static void check_stage_axis(const struct reading *r, const struct axis *axis)
 static bool check_stage(const struct reading *r, const struct word_list *section_keys, struct search_stage *stage)
 {
     const struct section *sections = r->sweep->sections;
-    bool known = true;
-    for (size_t k = 0; k < stage->free.count; k++)
-        known &= check_stage_key(r, section_keys, &stage->free.items[k]);
+    const bool known = check_list(r, section_keys, &free_list, &stage->free);
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         for (size_t b = 0; b < sections[kind].block_count; b++)
             for (size_t a = 0; a < sections[kind].blocks[b].axis_count; a++)
@@ -985,7 +955,8 @@ void check_sections(const struct reading *r)
     }
     check_all_derived(r, keys);
     check_words(r, keys);
-    check_replicates(r, keys);
+    check_list(r, keys, &replicate_list, &r->sweep->replicates);
+    check_list(r, keys, &group_list, &r->sweep->groups);
     check_search_stages(r, keys);
     check_was(r, keys);
 }
