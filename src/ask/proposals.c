@@ -751,14 +751,10 @@ static int number_of(const cJSON *item, const char *name, int64_t *out, struct e
 /* Finds the job named by its number or key. */
 static int find_named(const struct proposal_place *place, const cJSON *item, int64_t *job, struct error *e)
 {
-    const cJSON *key = cJSON_GetObjectItemCaseSensitive(item, "key");
-    if (number_of(item, "job", job, e) < 0)
+    const char *key = NULL;
+    if (number_of(item, "job", job, e) < 0 || (!*job && text_of(item, "key", &key, e) < 0))
         return -1;
-    if (*job || !key)
-        return 0;
-    if (!cJSON_IsString(key))
-        return error_set(e, ERROR_USAGE, "\"key\" must be a string");
-    return job_named(place->db, key->valuestring, job, e);
+    return key ? job_named(place->db, key, job, e) : 0;
 }
 
 static int find_trial(const struct proposal_place *place, const cJSON *item, struct told *out, struct error *e)
@@ -795,19 +791,16 @@ static int find_trial(const struct proposal_place *place, const cJSON *item, str
 static int read_failure(const cJSON *item, struct told *out, struct error *e)
 {
     const cJSON *failure = cJSON_GetObjectItemCaseSensitive(item, "failure");
-    const cJSON *message = cJSON_GetObjectItemCaseSensitive(item, "message");
-    if (message && !cJSON_IsString(message))
-        return error_set(e, ERROR_USAGE, "\"message\" must be a string");
-    out->message = message ? message->valuestring : NULL;
+    if (text_of(item, "message", &out->message, e) < 0)
+        return -1;
     if (!failure || cJSON_IsNull(failure))
         return 0;
     const char *name = cJSON_IsString(failure) ? failure->valuestring : "";
-    if (failure_by_name(name) == FAILURE_NONE) {
-        const char *near = suggest_nearest(name, failure_names + 1, FAILURE_COUNT - 1);
-        return error_set(e, ERROR_USAGE, "there is no failure class \"%s\"%s%s%s", name,
-                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    }
-    out->failure = failure_names[failure_by_name(name)];
+    const enum failure class = failure_by_name(name);
+    OWNED char *hint = class ? NULL : suggest_hint(name, failure_names + 1, FAILURE_COUNT - 1);
+    if (hint)
+        return error_set(e, ERROR_USAGE, "there is no failure class \"%s\"%s", name, hint);
+    out->failure = failure_names[class];
     return 0;
 }
 
