@@ -140,12 +140,6 @@ static bool *listed_keys(const struct candidate_loading *l, const struct word_li
     return listed;
 }
 
-static bool competes(enum role role, bool equal_batch)
-{
-    return role == ROLE_MICRO_BATCH || role == ROLE_ACCUMULATION || role == ROLE_ZERO_STAGE ||
-           (role == ROLE_GLOBAL_BATCH && !equal_batch);
-}
-
 static void mark_shared(struct candidate_loading *l)
 {
     const struct sweep *sweep = l->request->space->sweep;
@@ -157,8 +151,9 @@ static void mark_shared(struct candidate_loading *l)
     l->all_compete = l->by_list && sweep->groups.count == 0;
     for (size_t k = 0; k < l->key_count; k++) {
         if (!l->by_list)
-            l->of_group[k] = l->request->space->names.keys[l->key_index[k]].section != SECTION_PARALLEL &&
-                             !competes(l->key_role[k], l->request->equal_batch);
+            l->of_group[k] =
+                l->request->space->names.keys[l->key_index[k]].section != SECTION_PARALLEL &&
+                (l->key_role[k] == ROLE_NONE || (l->key_role[k] == ROLE_GLOBAL_BATCH && l->request->equal_batch));
         l->of_configuration[k] = l->key_role[k] != ROLE_MICRO_BATCH && l->key_role[k] != ROLE_ACCUMULATION;
         l->of_replicates[k] = !is_replicate[k];
     }

@@ -23,7 +23,6 @@ struct dsat_trial {
     uint64_t lineage, index; /* lineage: from 0, in order of creation; index: earlier trials of the lineage */
     uint64_t stream;         /* seeds the lineage's draws; derived from the trial after which it began, whenever that
                               * was */
-    size_t parent;           /* index into dsat.trials; NONE: first of its lineage */
     double low, high, micro_batch;
     int rung;        /* of dsat-asha */
     size_t sequence; /* among started trials, from 0; NONE: it has not started */
@@ -96,7 +95,6 @@ static struct dsat_trial follow_up(const struct search *s, const struct dsat *d,
         t.high = t.micro_batch - 1;
     else
         t.low = t.micro_batch + 1;
-    t.parent = trial;
     t.index++;
     return t;
 }
@@ -129,7 +127,6 @@ static void begin_bisection(const struct search *s, struct dsat *d, uint64_t str
     const struct dsat_trial t = {.family = family,
                                  .lineage = d->lineages++,
                                  .stream = stream,
-                                 .parent = NONE,
                                  .low = 1,
                                  .high = high,
                                  .micro_batch = floor((1 + high) / 2)};
@@ -275,7 +272,6 @@ static void begin_at_random(const struct search *s, struct dsat *d, uint64_t str
     struct dsat_trial t = {.family = family,
                            .lineage = d->lineages++,
                            .stream = stream,
-                           .parent = NONE,
                            .low = 1,
                            .high = d->estimate[stage]};
     if (r.any) {
@@ -284,13 +280,6 @@ static void begin_at_random(const struct search *s, struct dsat *d, uint64_t str
     }
     t.micro_batch = draw(s, &t);
     queue(s, d, &t);
-}
-
-static bool failed_in_line(const struct search *s, const struct dsat *d, size_t trial)
-{
-    while (trial != NONE && !has_failed(s, d, &d->trials[trial]))
-        trial = d->trials[trial].parent;
-    return trial != NONE;
 }
 
 static bool is_over(const struct search *s, const struct dsat *d, size_t trial)
@@ -302,7 +291,8 @@ static bool is_over(const struct search *s, const struct dsat *d, size_t trial)
         return true;
     if (stage == 3 && (record_of(s, d, 1).any || record_of(s, d, 2).any))
         return true;
-    return failed_in_line(s, d, trial) && record_of(s, d, stage).largest >= t->high;
+    return ANY(i, trial + 1, d->trials[i].lineage == t->lineage && has_failed(s, d, &d->trials[i])) &&
+           record_of(s, d, stage).largest >= t->high;
 }
 
 static void next_at_random(const struct search *s, struct dsat *d, size_t trial)

@@ -172,6 +172,7 @@ static double chance_jointly(const struct model_strategy *m, const struct estima
                              size_t count, double beaten, double trust)
 {
     struct left_expectation believed[DRAWN_MOST], doubted[DRAWN_MOST];
+    count = count < DRAWN_MOST ? count : DRAWN_MOST;
     double failure[DRAWN_MOST], *correlation = xcalloc(count * count + 1, sizeof *correlation);
     for (size_t i = 0; i < count; i++) {
         const struct estimate *b = &all[ranked[i]];
@@ -197,8 +198,7 @@ static double chance_of_better(const struct search *s, const struct model_strate
     OWNED size_t *first = rank_group(s, m, group, &count);
     double chance = count == 0 ? 0 : m->chances[*first];
     if (count > 0 && chance < DOUBT)
-        chance = chance_jointly(m, all, first, count < DRAWN_MOST ? count : DRAWN_MOST, to_beat(s, m->best[group]),
-                                all[*first].trust);
+        chance = chance_jointly(m, all, first, count, to_beat(s, m->best[group]), all[*first].trust);
     return chance;
 }
 
@@ -318,8 +318,7 @@ static struct choice choose_doubted(const struct search *s, const struct estimat
     if (isinf(best) || (last != NONE && s->best[group].candidate != last))
         return c;
     OWNED size_t *first = rank_group(s, m, group, &count);
-    if (count > 0 && all[*first].trust > 0 &&
-        chance_jointly(m, all, first, count < DRAWN_MOST ? count : DRAWN_MOST, beaten, 0) >= EVEN)
+    if (count > 0 && all[*first].trust > 0 && chance_jointly(m, all, first, count, beaten, 0) >= EVEN)
         for (size_t i = 0; i < count; i++) {
             struct left_expectation x = expected_over(&all[first[i]].doubted, beaten);
             double score = left_above_alone(&x) * (1 - failure_of(&all[first[i]]));

@@ -86,9 +86,7 @@ struct replay_group *replay_groups_make(const struct search_space *space, const 
     }
     for (size_t i = 0; i < space->count; i++) {
         struct replay_group *g = &groups[group_of[i]];
-        size_t n = g->space.count++;
-        g->members = array_grow(g->members, n, sizeof *g->members);
-        g->members[n] = i;
+        *array_add(g->members, g->space.count) = i;
     }
     for (size_t i = 0; i < group_count; i++)
         fill_group(&groups[i], space, outcomes);
@@ -477,10 +475,8 @@ static int read_jobs(struct replay_loading *l, struct error *e)
         rc = read_job(l, s, specs, e);
     recorded_specs_close(specs);
     if (rc == 0)
-        rc = db_query_int(l->request->db,
-                          "SELECT count(*) FROM job WHERE sweep_id = (SELECT id FROM sweep ORDER BY last_seen DESC "
-                          "LIMIT 1)",
-                          NO_VALUES, 0, &all, e);
+        rc = db_query_int(l->request->db, "SELECT count(*) FROM job WHERE sweep_id = ?", VALUES(sql_int(l->sweep_id)),
+                          0, &all, e);
     l->out->unmeasured = (size_t)all - l->count;
     return rc;
 }
@@ -632,10 +628,8 @@ static void group_as_the_search_does(struct replay_source *out)
 static size_t group_named(struct replay_source *out, const char *name)
 {
     size_t g = FIRST(k, out->group_count, strcmp(out->group_names[k], name) == 0);
-    if (g == out->group_count) {
-        out->group_names = array_grow(out->group_names, out->group_count++, sizeof *out->group_names);
-        out->group_names[g] = xstrdup(name);
-    }
+    if (g == out->group_count)
+        *array_add(out->group_names, out->group_count) = xstrdup(name);
     return g;
 }
 
