@@ -24,7 +24,7 @@ def change(database, sql):
     connection.close()
 
 
-def wait_for(page, what, expression, wanted, seconds=15):
+def wait_for(page, what, expression, wanted, seconds=60):
     deadline = time.monotonic() + seconds
     while (got := page.value(expression)) != wanted and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -106,7 +106,7 @@ def watch_rows(page, database, server):
     filter_by(page, "tp=4711")
     expect("no job is there before it is listed", page.value("document.querySelectorAll('#table tbody tr').length"), 0)
     change(database, ADDED)
-    wait_for(page, "a job that a later run lists is in the table", "document.querySelectorAll('#table tbody tr').length", 1, 40)
+    wait_for(page, "a job that a later run lists is in the table", "document.querySelectorAll('#table tbody tr').length", 1)
     expect("of a page made anew", page.value(SHOWN_VERSION) != version)
     expect("the filter holds then, too", page.value("document.getElementById('words').value"), "tp=4711")
     os.kill(server, signal.SIGINT)

@@ -129,7 +129,7 @@ served_page_passes() # [ARGUMENT...]
     hurry "$server"
     page_stands() { python3 "$tests_source_dir/cli/http_get.py" "$(cat served)" >got 2>/dev/null && grep -qx 200 got; }
     wait_until page_stands 40
-    is_as_it_should_be timeout 100 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" \
+    is_as_it_should_be timeout 400 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" \
         results.db "$server" "$@"
 }
 
