@@ -151,6 +151,21 @@ static void add_names(const cJSON *keys, bool with_values, struct buffer *out)
     }
 }
 
+/* The first of them that a shell would be given as a variable of its own, which it does not have. */
+static const char *shell_variable(const struct space *space, const cJSON *keys)
+{
+    char **words = job_texts_command(space);
+    const char *found = NULL;
+    const cJSON *key;
+    cJSON_ArrayForEach(key, keys) for (char **word = words; !found && *word; word++)
+    {
+        OWNED char *variable = xasprintf("${%s}", key->string);
+        found = strstr(*word, variable) ? key->string : NULL;
+    }
+    strings_free(words);
+    return found;
+}
+
 char *unreached_sentence(const struct space *space)
 {
     struct buffer text = BUFFER_INIT;
@@ -165,6 +180,9 @@ char *unreached_sentence(const struct space *space)
     }
     if (count > 0)
         buffer_printf(&text, ": jobs can read %s from " SPEC_VARIABLE " only", count == 1 ? "it" : "them");
+    const char *variable = count > 0 ? shell_variable(space, keys) : NULL;
+    if (variable)
+        buffer_printf(&text, "; ${%s} is a variable of the shell: {%s} is the key", variable, variable);
     cJSON_Delete(keys);
     return text.length ? buffer_take(&text) : NULL;
 }

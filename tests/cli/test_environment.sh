@@ -166,6 +166,9 @@ axis__that_reaches_nothing__named_before_and_after()
     # Said once.
     expect_run only_stderr 0 run --progress plain
     expect "! grep -q 'MESHSWEEP_SPEC' .stderr"
+    # The shell has no such variable.
+    sed 's/echo loss/echo ${micro_batch} loss/' sweep.toml >shell.toml
+    expect_said only_stdout_contains 0 "$unread only; \${micro_batch} is a variable of the shell" check -c shell.toml
     # Several are told by what each reaches.
     toml kept=1,2 training_spec: x=1,2 seed=1,2 '"(a, b)" = [[1, 2], [3, 4]]' \
         derive: c='b + 1' rule:: name=one require='kept = 1' >>sweep.toml
