@@ -68,8 +68,9 @@ line (part, n, before, text, after) AS (
 
     UNION ALL SELECT 6, 0, char(10) || iif(rate IS NULL, '', say('rate: %.3g jobs/%s', iif(rate >= 1, rate, rate * 60),
             iif(rate >= 1, 's', 'min')) || iif(hours IS NULL, '', ', ')) || iif(hours IS NULL, '', say('%a device-hours so far', hours)
-            || iif(?1 ->> 'device_hours_left' IS NULL, '', say(', about %a more', ?1 ->> 'device_hours_left'))), NULL, ''
-        FROM (SELECT rate, ?1 ->> 'device_hours' AS hours FROM this) WHERE coalesce(rate, hours) IS NOT NULL
+            || iif(hours_left IS NULL, '', say(iif(hours_left < 0.001, ', %a more', ', about %a more'), hours_left))), NULL, ''
+        FROM (SELECT rate, ?1 ->> 'device_hours' AS hours, ?1 ->> 'device_hours_left' AS hours_left FROM this)
+        WHERE coalesce(rate, hours) IS NOT NULL
     UNION ALL SELECT 7, s.key, iif(s.key, '', char(10)) || 'slow node ' || fit(value ->> 'host', 20, room)
         || say(': takes %.2f times as long as matched jobs on other nodes (%d compared)', value ->> 'ratio', value ->> 'pairs'), NULL, ''
         FROM this, json_each(?1, '$.slow_nodes') AS s
