@@ -317,6 +317,8 @@ static const struct bounds tables[] = {
     {"orcd-mi355x.csv", 19, COUNTS_DEVICE, 0.09, 0.99, 0.215, 0.83, 0, 0, 1, NULL, RANK_LAST, 0},
     {"distributed-pretraining-llm.csv", 7, COUNTS_ALLOCATED, 0, 0, 0.11, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"lambda-torchtitan.csv", 25, COUNTS_RESERVED, 0.07, 0.99, 0.195, 0.99, 0, 0, 0, NULL, RANK_FIRST, 100e9},
+    {"ulysses.csv", 30, COUNTS_ALLOCATED, 0.14, 0.99, 0.54, 0.86, 0, 0, 0, NULL, RANK_FIRST, 6.5e9},
+    {"cs336-forks.csv", 40, COUNTS_ALLOCATED, 0.18, 0.87, 0.275, 0.97, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
