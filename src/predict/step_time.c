@@ -465,17 +465,24 @@ static double tuning_bytes(const struct plan_time *t)
 /* Bytes of a gradient as it is sent, which is one number of all that the plan may keep. */
 static double sent_gradient(const struct plan_time *t)
 {
-    return t->plan->gradient_bytes > 0 ? fmin(4, (double)t->plan->gradient_bytes) : t->framework->time.gradient_bytes;
+    double own = plan_is_fp32(t->plan) ? 4 : t->framework->time.gradient_bytes;
+    return t->plan->gradient_bytes > 0 ? fmin(4, (double)t->plan->gradient_bytes) : own;
+}
+
+/* The same of a parameter as it is gathered. */
+static double gathered_bytes(const struct plan_time *t)
+{
+    return plan_is_fp32(t->plan) ? 4 : 2;
 }
 
 /* Bytes per gathered parameter and micro-batch of copies between the buffers of collectives and the tensors. */
 static double gathered_copies(const struct plan_time *t)
 {
     double stored = tuning_weight_bytes(t->plan), passes = t->plan->zero_stage == 3 && !holds_stage(t) ? 2 : 1;
-    double of_gradient = t->plan->tuning == TUNING_FULL ? 2 + sent_gradient(t) : 0;
+    double of_gradient = t->plan->tuning == TUNING_FULL ? gathered_bytes(t) + sent_gradient(t) : 0;
     bool copies = t->framework->time.gather_copies != 0 && is_sharded_at_rest(t) && t->shards > 1;
     double times = holds_stage(t) ? 1 / (double)t->plan->micro_batches : 1;
-    return copies ? times * (passes * 2 * (stored > 0 ? stored : 2) + of_gradient) : 0;
+    return copies ? times * (passes * 2 * (stored > 0 ? stored : gathered_bytes(t)) + of_gradient) : 0;
 }
 
 /* Weights of a layer's matrices that a rank gathers. */
@@ -721,10 +728,10 @@ static struct sent_bytes sent_bytes(const struct plan_time *t)
     double m = sharded_passes(t), gradient = sent_gradient(t);
     int64_t stage = t->plan->zero_stage;
     if (holds_stage(t))
-        return (struct sent_bytes){gradient, 2};
+        return (struct sent_bytes){gradient, gathered_bytes(t)};
     bool whole = stage == 0 || (stage < 3 && t->framework->time.all_reduces != 0);
     double gathers = stage == 0 ? 0 : stage == 3 ? 2 * m : is_sharded_at_rest(t) ? m : 1;
-    return (struct sent_bytes){(reduces_each(t) ? m : 1) * (whole ? 2 : 1) * gradient, 2 * gathers};
+    return (struct sent_bytes){(reduces_each(t) ? m : 1) * (whole ? 2 : 1) * gradient, gathered_bytes(t) * gathers};
 }
 
 /* Bytes that a rank sends per step for `parameters` whose states are sharded over `ranks`. */
@@ -830,7 +837,7 @@ static void add_frozen_gathers(const struct plan_time *t, double parameters, str
 {
     double stored = tuning_weight_bytes(t->plan), passes = t->plan->zero_stage == 3 ? 2 : 1;
     double gathers = holds_stage(t) ? 1 : passes * (double)t->plan->micro_batches;
-    double bytes = gathers * (stored > 0 ? stored : 2) * parameters;
+    double bytes = gathers * (stored > 0 ? stored : gathered_bytes(t)) * parameters;
     if (is_sharded_at_rest(t))
         add_data_group(t, bytes * (t->shards - 1) / t->shards, t->shards, t->tensor, out);
     if (t->plan->offload == OFFLOAD_PARAMETERS)

@@ -91,6 +91,7 @@
  *                       FSDP (sharded_at_rest) also gathers for each micro-batch: m·(2 + G)·Ψ_r          [18]
  *                   3   m·(4 + G)·Ψ_r
  *                   2 and 3 of FSDP2 in a pipeline (whole_stages): (2 + G)·Ψ_r                            [16]
+ *                   in fp32 G and what is gathered have 4
  *                 stage 0 in buckets (coefficients.h): also, per bucket over n nodes, the smaller of      [8]
  *                 2·((R/n - 1)·4 us + log2 n·λ) (tree) and 2·(R - n)·3.4 us + 2·(n - 1)·λ (ring); λ is
  *                 14 us + 2·latency of the network. A bucket ends with the tensor that fills it, so on    [12]

@@ -511,18 +511,21 @@ TEST(step_predict__zero_stages__volume_of_data_parallelism)
     static const struct {
         const char *framework;
         int64_t zero;
-        double bytes;
-    } cases[] = {{"megatron", 0, 8},          {"megatron-distopt", 1, 6}, {"deepspeed", 1, 4 + 2},
-                 {"deepspeed", 2, 3 * 4 + 2}, {"torch-ddp", 2, 4 + 2},    {"fsdp", 2, 3 * 4},
-                 {"fsdp", 3, 3 * 6}};
+        double bytes, in_fp32;
+    } cases[] = {{"megatron", 0, 8, 8},           {"megatron-distopt", 1, 6, 8},       {"deepspeed", 1, 4 + 2, 8 + 4},
+                 {"deepspeed", 2, 3 * 4 + 2, 28}, {"torch-ddp", 2, 4 + 2, 4 + 4},      {"fsdp", 2, 3 * 4, 3 * 8},
+                 {"fsdp", 3, 3 * 6, 3 * 12},      {"fsdp2", 3, 3 * (4 + 4), 3 * 12}};
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};
+        struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};
         /* so slow that nothing to speak of is hidden */
         const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 1e5};
         struct step_prediction s = predict(gpt(24, 2048, 16), plan, slow, cases[i].framework);
         assert_close(s.terms[TIME_DATA_INTRA], cases[i].bytes * parameters * 7 / 8 / 1e5, 1e-5);
         assert_true(s.terms[TIME_DATA_INTER] == 0);
+        plan.precision = PRECISION_FP32;
+        s = predict(gpt(24, 2048, 16), plan, slow, cases[i].framework);
+        assert_close(s.terms[TIME_DATA_INTRA], cases[i].in_fp32 * parameters * 7 / 8 / 1e5, 1e-5);
     }
 }
 
