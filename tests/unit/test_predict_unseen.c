@@ -231,9 +231,6 @@ static const struct said own_qwen[] = {{.input = "flash_attention", .text = "cud
                                        {.input = "norm_kernel", .text = "eager"},
                                        {.input = NULL}};
 
-/* distributed-training-models' A30 have PCIe 4.0 and no NVLink (README.md). */
-static const struct said by_pcie[] = {{.input = "link_domain", .value = 1}, {.input = NULL}};
-
 static const struct bounds tables[] = {
     {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.157, 0.99, 0, 0, 1, of_trainer, RANK_MOST_LOADED, 0},
     {"fsdp-qlora.csv", 30, COUNTS_RESERVED, 0.1, 0.9, 0.22, 0.9, 0, 1, 0, equal, RANK_MOST_LOADED, 0},
@@ -285,7 +282,7 @@ static const struct bounds tables[] = {
     {"ptd-benchmark.csv", 108, COUNTS_ALLOCATED, 0.048, 1, 0.24, 0.77, 0, 8, 0, NULL, RANK_FIRST, 0},
     {"gipfelsturm.csv", 42, COUNTS_ALLOCATED, 0.015, 0.99, 0.15, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"lsaie.csv", 30, COUNTS_ALLOCATED, 0.01, 1, 0.09, 1, 0, 0, 0, NULL, RANK_FIRST, 25e9},
-    {"nano-megatron.csv", 18, COUNTS_ALLOCATED, 0.13, 0.99, 0.2, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"nano-megatron.csv", 18, COUNTS_ALLOCATED, 0.13, 0.99, 0.13, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"supercomputing-for-ai.csv", 27, COUNTS_RESERVED, 0.165, 0.99, 0.205, 0.99, 0, 0, 0, of_hbm2e, RANK_FIRST, 25e9},
     {"attention-benchmark.csv", 22, COUNTS_ALLOCATED, 0.03, 0.99, 0.2, 0.89, 0, 1, 0, NULL, RANK_FIRST, 25e9},
     {"ml-infrastructure-engineer.csv", 21, COUNTS_ALLOCATED, 0.055, 0.99, 0.15, 0.85, 0, 2, 0, NULL, RANK_MOST_LOADED,
@@ -298,8 +295,7 @@ static const struct bounds tables[] = {
     {"modalities.csv", 115, COUNTS_ALLOCATED, 0, 0, 0.125, 0.95, 0, 1, 0, of_hbm2e, RANK_FIRST, 25e9},
     {"cs336.csv", 24, COUNTS_ALLOCATED, 0.085, 0.99, 0.19, 0.99, 0, 0, 1, NULL, RANK_FIRST, 0},
     {"lsai-project.csv", 10, COUNTS_ALLOCATED, 0, 0, 0.24, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
-    {"distributed-training-models.csv", 10, COUNTS_ALLOCATED, 0.07, 0.99, 0.535, 0.79, 0, 0, 0, by_pcie, RANK_FIRST,
-     32e9},
+    {"distributed-training-models.csv", 10, COUNTS_ALLOCATED, 0.07, 0.99, 0.515, 0.79, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"training-efficiency.csv", 20, COUNTS_ALLOCATED, 0.1, 0.89, 0.42, 0.94, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"summerquest.csv", 57, COUNTS_ALLOCATED, 0.11, 0.93, 0.26, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"peft-methods.csv", 10, COUNTS_ALLOCATED, 0, 0, 0.165, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
