@@ -296,7 +296,7 @@ static const struct bounds tables[] = {
     {"cs336.csv", 24, COUNTS_ALLOCATED, 0.085, 0.99, 0.19, 0.99, 0, 0, 1, NULL, RANK_FIRST, 0},
     {"lsai-project.csv", 10, COUNTS_ALLOCATED, 0, 0, 0.24, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"distributed-training-models.csv", 10, COUNTS_ALLOCATED, 0.07, 0.99, 0.515, 0.79, 0, 0, 0, NULL, RANK_FIRST, 0},
-    {"training-efficiency.csv", 20, COUNTS_ALLOCATED, 0.1, 0.89, 0.42, 0.94, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"training-efficiency.csv", 20, COUNTS_ALLOCATED, 0.1, 0.89, 0.22, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"summerquest.csv", 57, COUNTS_ALLOCATED, 0.11, 0.93, 0.26, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"peft-methods.csv", 10, COUNTS_ALLOCATED, 0, 0, 0.165, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"lora-bench.csv", 4, COUNTS_ALLOCATED, 0, 0, 0.06, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
