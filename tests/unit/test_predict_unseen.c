@@ -203,9 +203,6 @@ static const struct said of_meta[] = {{.input = "device", .text = "H100-96GB", .
                                       {.input = "flash_attention", .text = "fused", .of = "B200"},
                                       {.input = NULL}};
 
-/* MareNostrum's own H100 has 64 GB of HBM2e (chapter 15's error of memory, and its list of nodes). */
-static const struct said of_hbm2e[] = {{.input = "device", .text = "H100-96GB"}, {.input = NULL}};
-
 /* KempnerForge accumulates without synchronization (kempnerforge/training/grad.py, maybe_no_sync), in the fp32 that it
  * reduces (kempnerforge/distributed/parallel.py, default_mp_policy), and its head answers Replicate()
  * (tensor_parallel.py beside it). */
@@ -283,7 +280,7 @@ static const struct bounds tables[] = {
     {"gipfelsturm.csv", 42, COUNTS_ALLOCATED, 0.015, 0.99, 0.15, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"lsaie.csv", 30, COUNTS_ALLOCATED, 0.01, 1, 0.09, 1, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"nano-megatron.csv", 18, COUNTS_ALLOCATED, 0.13, 0.99, 0.13, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
-    {"supercomputing-for-ai.csv", 27, COUNTS_RESERVED, 0.165, 0.99, 0.205, 0.99, 0, 0, 0, of_hbm2e, RANK_FIRST, 25e9},
+    {"supercomputing-for-ai.csv", 27, COUNTS_RESERVED, 0.165, 0.99, 0.115, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"attention-benchmark.csv", 22, COUNTS_ALLOCATED, 0.03, 0.99, 0.2, 0.89, 0, 1, 0, NULL, RANK_FIRST, 25e9},
     {"ml-infrastructure-engineer.csv", 21, COUNTS_ALLOCATED, 0.055, 0.99, 0.15, 0.85, 0, 2, 0, NULL, RANK_MOST_LOADED,
      50e9},
@@ -292,7 +289,7 @@ static const struct bounds tables[] = {
     {"paip-pretrain.csv", 26, COUNTS_ALLOCATED, 0, 0, 0.19, 0.87, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"megatron-deepspeed-lock-clock.csv", 11, COUNTS_ALLOCATED, 0.25, 0.26, 0.205, 0.99, 1, 0, 0, NULL,
      RANK_MOST_LOADED, 0},
-    {"modalities.csv", 115, COUNTS_ALLOCATED, 0, 0, 0.125, 0.95, 0, 1, 0, of_hbm2e, RANK_FIRST, 25e9},
+    {"modalities.csv", 115, COUNTS_ALLOCATED, 0, 0, 0.1, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"cs336.csv", 24, COUNTS_ALLOCATED, 0.085, 0.99, 0.19, 0.99, 0, 0, 1, NULL, RANK_FIRST, 0},
     {"lsai-project.csv", 10, COUNTS_ALLOCATED, 0, 0, 0.24, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"distributed-training-models.csv", 10, COUNTS_ALLOCATED, 0.07, 0.99, 0.515, 0.79, 0, 0, 0, NULL, RANK_FIRST, 0},
