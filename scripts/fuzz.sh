@@ -28,7 +28,7 @@ fi
 fuzz() # TARGET
 {
     # shellcheck disable=SC2086 # words
-    clang -std=gnu11 $flags -fsanitize=fuzzer -D_GNU_SOURCE -I../src $includes \
+    clang -std=gnu11 $flags -fsanitize=fuzzer -D_GNU_SOURCE -I../src -Isrc $includes \
         "../tests/fuzz/fuzz_$1.c" libmeshsweep.a $libraries -lcsv -lm -lstdc++ -o "fuzz_$1" || return
     mkdir -p "found/$1"
     if ! "./fuzz_$1" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \

@@ -133,7 +133,7 @@ static int add_stage(struct space *space, const struct key *key, int64_t value, 
 int model_info_find_stages(struct session *s, struct model_facts *f, struct error *e)
 {
     struct space *space = s->space;
-    const struct key *key = s->sweep->model_info.given ? prediction_key(space, input_find("zero_stage")) : NULL;
+    const struct key *key = s->sweep->model_info.given ? prediction_key(space, AT_ZERO_STAGE) : NULL;
     struct stmt *rows = NULL;
     OWNED_BUFFER sql = BUFFER_INIT;
     int64_t values[STAGES_MOST];

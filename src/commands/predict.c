@@ -19,7 +19,6 @@
 #include "space/describe.h"
 #include "space/match.h"
 #include "space/space.h"
-#include "toml/known.h"
 #include "util/embedded.h"
 #include "util/memory.h"
 #include "util/parse.h"
@@ -57,12 +56,10 @@ static bool find_input(const struct space *space, const char *input, const struc
     const char *declared = declared_key(space, input);
     if (declared)
         return find_input_key(space, declared, x, out);
-    char *names = xasprintf("%s %s", input, inputs[input_find(input)].synonyms), *rest = NULL;
-    bool found = false;
-    for (char *name = strtok_r(names, " ", &rest); name && !found; name = strtok_r(NULL, " ", &rest))
-        found = find_input_key(space, name, x, out);
-    free(names);
-    return found;
+    for (const char *const *name = inputs[input_find(input)].names; *name; name++)
+        if (find_input_key(space, *name, x, out))
+            return true;
+    return false;
 }
 
 static struct scaled_key own(struct scaled_key key)
@@ -611,10 +608,13 @@ static int print_keys(struct error *e)
     for (size_t i = 0; i < INPUT_COUNT; i++) {
         const char *words[64];
         size_t count = input_words(i, words, LENGTH(words));
-        buffer_printf(&out, inputs[i].synonyms[0] ? "%s (%s):" : "%s:", inputs[i].name, inputs[i].synonyms);
+        buffer_add_text(&out, inputs[i].name);
+        for (const char *const *other = inputs[i].names + 1; *other; other++)
+            buffer_printf(&out, "%s%s%s", other == inputs[i].names + 1 ? " (" : " ", *other, other[1] ? "" : ")");
+        buffer_add_char(&out, ':');
         for (size_t w = 0; w < count; w++)
             buffer_printf(&out, " %s%s", words[w], w + 1 < count ? "," : ";");
-        buffer_printf(&out, " %s\n", known("prediction_keys", inputs[i].name)->text);
+        buffer_printf(&out, " %s\n", inputs[i].means);
     }
     return output_write_take(&out, e);
 }

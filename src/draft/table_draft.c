@@ -856,13 +856,9 @@ static void add_sections(const struct import_draft *d, struct buffer *out)
 /* Returns whether the table has a column for `input`, under any of its names. */
 static bool has_input(const struct import_draft *d, const char *input)
 {
-    OWNED char *names = xasprintf("%s %s", input, inputs[input_find(input)].synonyms);
-    const char *at = names;
-    char name[INPUT_NAME_MOST];
-    while (input_next_name(&at, name))
-        for (size_t i = 0; i < d->count; i++)
-            if (d->columns[i].role == ROLE_KEY && strcmp(d->columns[i].called, name) == 0)
-                return true;
+    for (const char *const *name = inputs[input_find(input)].names; *name; name++)
+        if (ANY(i, d->count, d->columns[i].role == ROLE_KEY && strcmp(d->columns[i].called, *name) == 0))
+            return true;
     return false;
 }
 

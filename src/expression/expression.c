@@ -169,19 +169,17 @@ static enum resolution resolve_plain(const struct names *n, const char *text, si
     return RESOLVED_KEY;
 }
 
-void names_add_common(struct names *n, const char *name, const char *others)
+void names_add_common(struct names *n, const char *name, const char *const *others)
 {
     *array_add(n->common, n->common_count) = (struct common_name){name, others};
 }
 
-/* The words that blanks separate, one after the other. */
-static enum resolution resolve_first(const struct names *n, const char *words, size_t *index)
+/* One after the other. */
+static enum resolution resolve_first(const struct names *n, const char *const *names, size_t *index)
 {
     enum resolution found = RESOLVED_UNKNOWN;
-    char *copy = xstrdup(words), *rest = NULL;
-    for (char *word = strtok_r(copy, " ", &rest); word && found == RESOLVED_UNKNOWN; word = strtok_r(NULL, " ", &rest))
-        found = resolve_plain(n, word, index);
-    free(copy);
+    for (; *names && found == RESOLVED_UNKNOWN; names++)
+        found = resolve_plain(n, *names, index);
     return found;
 }
 
@@ -191,8 +189,7 @@ enum resolution names_resolve(const struct names *n, const char *text, size_t *i
     for (size_t i = 0; found == RESOLVED_UNKNOWN && i < n->synonym_count; i++) {
         if (strcmp(n->synonyms[i].name, text) != 0)
             continue;
-        for (char **key = n->synonyms[i].keys; *key && found == RESOLVED_UNKNOWN; key++)
-            found = resolve_plain(n, *key, index);
+        found = resolve_first(n, (const char *const *)n->synonyms[i].keys, index);
     }
     for (size_t i = 0; found == RESOLVED_UNKNOWN && i < n->common_count; i++)
         if (strcmp(n->common[i].name, text) == 0)

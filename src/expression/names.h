@@ -33,7 +33,7 @@ struct derived_key {
 /* Other names that a name may be called by, blanks between, where neither a key nor a [synonym] has it. Both are
  * borrowed. */
 struct common_name {
-    const char *name, *others;
+    const char *name, *const *others; /* these end with NULL */
 };
 
 struct names {
@@ -58,7 +58,7 @@ void names_collect(const struct sweep *s, struct names *out, struct problems *pr
 void names_free(struct names *n);
 
 /* From then on `name` is also looked up by the first of `others` that is a key; both must outlive the names. */
-void names_add_common(struct names *n, const char *name, const char *others);
+void names_add_common(struct names *n, const char *name, const char *const *others);
 
 /* Looks up "key", "section.key" or a derived key, then what it is a synonym of, then its common names; `*index` is into
  * keys or derived. */

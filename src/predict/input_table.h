@@ -1,79 +1,38 @@
-/* The inputs of predictions in one table: their names, where the value of each goes, and which words it takes. */
+/* The inputs of predictions in one table, made from inputs.toml: their names, where the value of each goes, and which
+ * words it takes. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct input_word; /* input_words.h */
-
-#define INPUT_COUNT 164
+#include "predict/input_numbers.h"
 
 enum input_target { TO_ARCHITECTURE, TO_PLAN, TO_SUBJECT, TO_NOTHING };
 enum member_kind { MEMBER_WHOLE, MEMBER_FLAG, MEMBER_WORD, MEMBER_REAL, MEMBER_TEXT, MEMBER_OWN };
+
+/* A word and its value; numbers are taken as they are. */
+struct input_word {
+    const char *text;
+    int value;
+};
 
 /* A member to fill in (inputs.h). MEMBER_OWN: not a single member; inputs_decode() handles it. */
 struct input_place {
     enum input_target target;
     enum member_kind member;
     size_t offset;
-    const struct input_word *words; /* NULL: takes no words */
+    const struct input_word *words; /* ends with an entry without text; NULL: takes no words */
 };
 
 struct input {
-    const char *name;     /* also the first key to look for */
-    const char *synonyms; /* further keys, separated by blanks, in order of preference */
+    const char *name;
+    const char *const *names; /* of the keys to look for, in order of preference: `name` and its synonyms */
+    const char *means;        /* for people */
     struct input_place place;
 };
 
-/* INPUT_COUNT of them. */
+/* INPUT_COUNT of them, at the constants of their names; the last three are those of a measured model. */
 extern const struct input inputs[];
-
-/* Indices of the inputs that code refers to: the first ones, in table order, and the last. */
-enum {
-    AT_FAMILY,
-    AT_LAYERS,
-    AT_HIDDEN,
-    AT_HEADS,
-    AT_KV_HEADS,
-    AT_VOCAB,
-    AT_IMAGE,
-    AT_PATCH,
-    AT_GATED,
-    AT_RMS_NORM,
-    AT_SEQ,
-    AT_MICRO_BATCH,
-    AT_GRADIENT_ACCUMULATION,
-    AT_GLOBAL_BATCH,
-    AT_DP,
-    AT_RECOMPUTE,
-    AT_FLASH,
-    AT_OFFLOAD_OPTIMIZER,
-    AT_OFFLOAD_PARAMETERS,
-    AT_PRECISION,
-    AT_WEIGHTS,
-    AT_BF16,
-    AT_FP16,
-    AT_FP32,
-    AT_TF32,
-    AT_FP8,
-    AT_DISTRIBUTED_OPTIMIZER,
-    AT_MODULES,
-    AT_TARGETS,
-    AT_SAVED,
-    AT_PEFT,
-    AT_QUANTIZATION,
-    AT_RECOMPUTE_ALLGATHER,
-    AT_CHUNKED_LOSS,
-    AT_PREFETCH,
-    AT_MASK,
-    AT_AUTOCAST,
-    AT_PACKING,
-    AT_SYNC,
-    AT_DEVICE = INPUT_COUNT - 7,
-    AT_FRAMEWORK,
-    AT_PARAMS = INPUT_COUNT - 3,
-    AT_ACTIVATION_MEMORY
-};
 
 /* Index of the input with that name (not a synonym); INPUT_COUNT if there is none. */
 size_t input_find(const char *name);

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "predict/input_words.h"
 #include "util/memory.h"
 
 #define WHOLE_MOST 9e15
@@ -92,7 +91,7 @@ static enum architecture_family family_of(const struct input_value *values)
         return family < 0 ? ARCHITECTURE_NONE : (enum architecture_family)family;
     if (values[AT_IMAGE].kind)
         return ARCHITECTURE_VIT;
-    bool llama = values[AT_KV_HEADS].kind || (values[AT_GATED].kind && values[AT_GATED].number != 0) ||
+    bool llama = values[AT_KV_HEADS].kind || (values[AT_GATED_MLP].kind && values[AT_GATED_MLP].number != 0) ||
                  (values[AT_RMS_NORM].kind && values[AT_RMS_NORM].number != 0);
     return llama ? ARCHITECTURE_LLAMA : ARCHITECTURE_GPT;
 }
@@ -114,15 +113,14 @@ static bool is_on(const struct input_value *v)
     return v->kind == INPUT_NUMBER && v->number != 0;
 }
 
-/* Reads "core_attn mlp" as bits, by the table `words`. */
-static int set_names(const struct input_value *values, size_t input, const struct input_word *words, unsigned *out,
-                     struct error *e)
+/* Reads "core_attn mlp" as bits. */
+static int set_names(const struct input_value *values, size_t input, unsigned *out, struct error *e)
 {
     const struct input_value *v = &values[input];
     const char *at = v->kind == INPUT_TEXT ? v->text : "";
     char name[INPUT_NAME_MOST];
     while (input_next_name(&at, name)) {
-        int bits = input_word_value(words, name);
+        int bits = input_word_value(inputs[input].place.words, name);
         if (bits < 0)
             return refuse(input, v, e);
         *out |= (unsigned)bits;
@@ -149,23 +147,22 @@ static int set_adapters(const struct input_value *values, struct subject *s, str
         in_4_bits && s->plan.kbit_preparation && values[AT_AUTOCAST].kind && !is_on(&values[AT_AUTOCAST]);
     if (s->plan.tuning == TUNING_IA3 && s->plan.lora_rank == 0)
         s->plan.lora_rank = 1;
-    if (set_names(values, AT_TARGETS, target_words, &s->plan.lora_targets, e) < 0)
+    if (set_names(values, AT_LORA_TARGETS, &s->plan.lora_targets, e) < 0)
         return -1;
-    return set_names(values, AT_SAVED, saved_words, &s->plan.saved_modules, e);
+    return set_names(values, AT_MODULES_TO_SAVE, &s->plan.saved_modules, e);
 }
 
 /* Inputs that different names express in different ways. */
 static int set_own(const struct input_value *values, struct subject *s, struct error *e)
 {
-    const struct input_value *flash = &values[AT_FLASH];
-    int attention =
-        flash->kind == INPUT_TEXT ? input_word_value(attention_words, flash->text) : ATTENTION_KERNEL_FRAMEWORK;
+    const struct input_value *flash = &values[AT_FLASH_ATTENTION];
+    int attention = flash->kind == INPUT_TEXT ? enumerator_of(AT_FLASH_ATTENTION, flash) : ATTENTION_KERNEL_FRAMEWORK;
     if (attention < 0)
-        return refuse(AT_FLASH, flash, e);
+        return refuse(AT_FLASH_ATTENTION, flash, e);
     bool stores = attention == ATTENTION_KERNEL_NONE || attention == ATTENTION_KERNEL_EAGER;
     s->plan.flash_attention = flash->kind == INPUT_NUMBER ? flash->number != 0 : !stores;
     s->plan.attention_kernel = (enum attention_kernel)attention;
-    if (set_names(values, AT_MODULES, module_words, &s->plan.modules, e) < 0 || set_adapters(values, s, e) < 0)
+    if (set_names(values, AT_RECOMPUTE_MODULES, &s->plan.modules, e) < 0 || set_adapters(values, s, e) < 0)
         return -1;
     if (is_on(&values[AT_OFFLOAD_OPTIMIZER]))
         s->plan.offload = OFFLOAD_OPTIMIZER;
@@ -187,8 +184,8 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
     const struct input_value *precision = &values[AT_PRECISION];
     s->plan.is_bfloat = is_on(&values[AT_BF16]) || (precision->kind == INPUT_TEXT && strcasestr(precision->text, "bf"));
     s->plan.keeps_gathered = values[AT_RECOMPUTE_ALLGATHER].kind && !is_on(&values[AT_RECOMPUTE_ALLGATHER]);
-    s->plan.syncs_last_batch = values[AT_SYNC].kind && !s->plan.syncs_each_batch;
-    const struct input_value *prefetch = &values[AT_PREFETCH];
+    s->plan.syncs_last_batch = values[AT_SYNC_EACH_BATCH].kind && !s->plan.syncs_each_batch;
+    const struct input_value *prefetch = &values[AT_BACKWARD_PREFETCH];
     s->plan.gathers_in_turn =
         prefetch->kind &&
         (!is_on(prefetch) || (prefetch->kind == INPUT_TEXT && strcasecmp(prefetch->text, "no_prefetch") == 0));
@@ -197,7 +194,7 @@ static int set_own(const struct input_value *values, struct subject *s, struct e
         s->plan.lengths = is_mean || is_on(&values[AT_PACKING]) ? LENGTHS_EQUAL : LENGTHS_VARY;
     if (is_on(&values[AT_CHUNKED_LOSS]))
         s->plan.loss = LOSS_LINEAR;
-    if (is_on(&values[AT_DISTRIBUTED_OPTIMIZER]) && s->plan.zero_stage == 0)
+    if (is_on(&values[AT_USE_DISTRIBUTED_OPTIMIZER]) && s->plan.zero_stage == 0)
         s->plan.zero_stage = 1;
     if (s->plan.pipeline <= 1 && s->plan.virtual_stages <= 1)
         s->plan.schedule = SCHEDULE_1F1B; /* files name a schedule in case stages are added */
@@ -268,27 +265,21 @@ int inputs_decode(const struct input_value *values, struct subject *out, struct 
 {
     struct subject s;
     struct buffer missing = BUFFER_INIT;
-    bool present[INPUT_COUNT];
     memset(&s, 0, sizeof s);
     s.nodes = s.devices_per_node = 1;
     for (size_t i = 0; i < INPUT_COUNT; i++)
-        present[i] = values[i].kind != INPUT_ABSENT;
-    inputs_add_missing(present, &missing);
+        s.says[i] = values[i].kind != INPUT_ABSENT;
+    inputs_add_missing(s.says, &missing);
     int rc = missing.length ? error_set(e, ERROR_USAGE, "missing: %s", buffer_text(&missing)) : 0;
     buffer_free(&missing);
     if (rc < 0)
         return -1;
-    s.says_recompute = present[AT_RECOMPUTE];
-    s.says_gathered = present[AT_RECOMPUTE_ALLGATHER];
-    s.says_chunked = present[AT_CHUNKED_LOSS];
-    s.says_masked = present[AT_MASK];
-    s.says_tf32 = present[AT_TF32];
     s.architecture = architecture_of(family_of(values));
     if (s.architecture.family == ARCHITECTURE_NONE)
         return refuse(AT_FAMILY, &values[AT_FAMILY], e);
-    s.is_measured = !has_architecture(present);
+    s.is_measured = !has_architecture(s.says);
     for (size_t i = 0; i < (s.is_measured ? INPUT_COUNT : AT_PARAMS); i++)
-        if (present[i] && !is_kind(i, &values[i]) && set_input(i, &values[i], &s, e) < 0)
+        if (s.says[i] && !is_kind(i, &values[i]) && set_input(i, &values[i], &s, e) < 0)
             return -1;
     if (s.server_share >= 1)
         return error_set(e, ERROR_USAGE, "server_memory = %g leaves nothing: it is a share of the device's memory",

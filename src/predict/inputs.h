@@ -43,11 +43,7 @@ struct subject {
     bool is_measured; /* the architecture is not known; `measured` replaces it */
     struct measured_model measured;
     struct training_plan plan;                   /* completed */
-    bool says_recompute;                         /* some key sets it */
-    bool says_gathered;                          /* some key sets whether gathered inputs are kept */
-    bool says_masked;                            /* some key sets whether attention has a padding mask */
-    bool says_tf32;                              /* some key sets whether products in fp32 are in TF32 */
-    bool says_chunked;                           /* some key sets whether the loss is computed in parts */
+    bool says[INPUT_COUNT];                      /* some key gives the input */
     double nodes, devices_per_node, link_domain; /* link_domain 0: the device's */
     double usable_bytes, steps;                  /* 0: not given */
     double device_share;                         /* of its device; 0 or 1: all of it */

@@ -35,13 +35,11 @@ void memory_lines_free(struct memory_lines *l)
 
 uint64_t memory_class(const struct input_value *values, const struct subject *s)
 {
-    static const char *const apart[] = {"micro_batch", "gradient_accumulation", "global_batch", "steps"};
-    bool skipped[INPUT_COUNT] = {false};
+    static const bool skipped[INPUT_COUNT] =
+        {[AT_MICRO_BATCH] = true, [AT_GRADIENT_ACCUMULATION] = true, [AT_GLOBAL_BATCH] = true, [AT_STEPS] = true};
     struct buffer b = BUFFER_INIT;
     double in_flight = plan_in_flight(&s->plan, 0);
     uint64_t class;
-    for (size_t i = 0; i < LENGTH(apart); i++)
-        skipped[input_find(apart[i])] = true;
     for (size_t i = 0; i < INPUT_COUNT; i++) {
         if (skipped[i] || values[i].kind == INPUT_ABSENT)
             continue;

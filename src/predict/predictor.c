@@ -142,7 +142,7 @@ static struct memory_need need_of_variant(const struct verdict_case *c, const st
 static struct memory_need chunked_need(const struct verdict_case *c, struct memory_need as_said)
 {
     const struct subject *s = c->subject;
-    if (c->framework->memory.may_chunk_loss == 0 || s->says_chunked || s->is_measured)
+    if (c->framework->memory.may_chunk_loss == 0 || s->says[AT_CHUNKED_LOSS] || s->is_measured)
         return as_said;
     struct training_plan plan = s->plan;
     plan.loss = LOSS_LINEAR;
@@ -156,11 +156,11 @@ static struct memory_need least_need(const struct verdict_case *c, struct memory
 {
     const struct subject *s = c->subject;
     struct training_plan plan = s->plan;
-    if (c->framework->memory.recipes == 0 || s->is_measured || (s->says_recompute && !layer_is_narrow(&plan)))
+    if (c->framework->memory.recipes == 0 || s->is_measured || (s->says[AT_RECOMPUTE] && !layer_is_narrow(&plan)))
         return chunked_need(c, as_said);
     plan.narrow_weights = true;
-    plan.recompute = s->says_recompute ? plan.recompute : RECOMPUTE_FULL;
-    if (!s->says_recompute && plan.gradient_bytes == 0)
+    plan.recompute = s->says[AT_RECOMPUTE] ? plan.recompute : RECOMPUTE_FULL;
+    if (!s->says[AT_RECOMPUTE] && plan.gradient_bytes == 0)
         plan.gradient_bytes = 2;
     struct memory_need least = need_of_variant(c, &plan, as_said);
     return least.bytes < as_said.bytes ? least : as_said;
@@ -169,8 +169,8 @@ static struct memory_need least_need(const struct verdict_case *c, struct memory
 static struct memory_need other_need(const struct verdict_case *c, struct memory_need as_said)
 {
     const struct subject *s = c->subject;
-    bool unknown = c->framework->memory.may_keep_gathered != 0 && !s->says_gathered && s->plan.sequence_parallel &&
-                   s->plan.tensor > 1;
+    bool unknown = c->framework->memory.may_keep_gathered != 0 && !s->says[AT_RECOMPUTE_ALLGATHER] &&
+                   s->plan.sequence_parallel && s->plan.tensor > 1;
     if (!unknown || s->is_measured)
         return as_said;
     struct training_plan plan = s->plan;
@@ -317,7 +317,6 @@ struct predictor {
     struct input_value last_values[INPUT_COUNT]; /* texts are in last_texts */
     char last_texts[INPUT_COUNT][TEXT_BYTES];
     bool have_last;
-    size_t stage_input; /* index of zero_stage */
     struct subject last;
     struct memory_lines *lines; /* NULL until something is noted */
     struct prediction prediction;
@@ -400,7 +399,6 @@ int predictor_create(const struct predictor_options *options, struct predictor *
     if (framework_set_read(&priors, e) < 0)
         return -1;
     struct predictor *p = xcalloc(1, sizeof *p);
-    p->stage_input = input_find("zero_stage");
     p->priors = priors;
     p->options = *options;
     if (!p->options.framework)
@@ -729,7 +727,7 @@ static double worse_time(const struct predictor *p, const struct subject *s, con
 {
     struct training_plan masked = *plan;
     struct cluster slow = *cluster;
-    bool may_mask = row->time.may_mask != 0 && !s->says_masked && !plan->padding_free &&
+    bool may_mask = row->time.may_mask != 0 && !s->says[AT_PADDING_MASK] && !plan->padding_free &&
                     plan->attention_kernel == ATTENTION_KERNEL_SDPA;
     bool may_be_slow = p->prediction.features & 1U << FEATURE_NETWORK;
     bool may_be_one = p->prediction.features & 1U << FEATURE_NODES && p->options.network_bandwidth == 0;
@@ -751,7 +749,7 @@ static double better_time(const struct predictor *p, const struct subject *s, co
                           const struct cluster *cluster, const struct framework *row)
 {
     struct training_plan better = *plan;
-    bool may_be_tf32 = plan->precision == PRECISION_FP32 && !s->says_tf32;
+    bool may_be_tf32 = plan->precision == PRECISION_FP32 && !s->says[AT_TF32];
     bool may_be_cudnn = plan->attention_kernel == ATTENTION_KERNEL_SDPA && cluster->device->latest_attention_flops > 0;
     if (may_be_tf32)
         better.precision = PRECISION_TF32;
@@ -911,11 +909,11 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     return 0;
 }
 
-static void take_default_stage(struct predictor *p, const struct input_value *values)
+static void take_default_stage(struct predictor *p)
 {
     struct subject *s = &p->last;
     const struct framework *prior = find_prior(p, s->framework ? s->framework : p->options.framework);
-    if (prior && values[p->stage_input].kind == INPUT_ABSENT && s->plan.zero_stage == 0)
+    if (prior && !s->says[AT_ZERO_STAGE] && s->plan.zero_stage == 0)
         s->plan.zero_stage = (int64_t)prior->memory.default_stage;
 }
 
@@ -929,7 +927,7 @@ int predictor_predict(struct predictor *p, const struct input_value *values, con
         const struct input_value *mine = kept ? p->last_values : values;
         if (inputs_decode(mine, &p->last, e) < 0)
             return -1;
-        take_default_stage(p, mine);
+        take_default_stage(p);
         if (predict(p, mine, &p->last, e) < 0)
             return -1;
         p->have_last = kept;

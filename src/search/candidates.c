@@ -9,7 +9,6 @@
 #include "config/meaning.h"
 #include "predict/evidence.h"
 #include "predict/input_table.h"
-#include "predict/input_words.h"
 #include "predict/plan.h"
 #include "search/belief.h"
 #include "search/state.h"
@@ -20,36 +19,32 @@
 /* Numbers of a layout, and the inputs that they are: the first columns. Then come how much is recomputed, the devices,
  * and the keys. */
 static const struct {
-    const char *input;
-    size_t offset;
+    size_t input, offset;
 } layout_inputs[] = {
-    {"micro_batch", offsetof(struct layout, micro_batch)},
-    {"zero_stage", offsetof(struct layout, zero_stage)},
-    {"global_batch", offsetof(struct layout, global_batch)},
-    {"gradient_accumulation", offsetof(struct layout, micro_batches)},
-    {"dp", offsetof(struct layout, dp)},
-    {"tp", offsetof(struct layout, tp)},
-    {"cp", offsetof(struct layout, cp)},
-    {"pp", offsetof(struct layout, pp)},
-    {"vpp", offsetof(struct layout, virtual_stages)},
-    {"seq", offsetof(struct layout, seq)},
-    {"layers", offsetof(struct layout, layers)},
-    {"hidden", offsetof(struct layout, hidden)},
-    {"vocab", offsetof(struct layout, vocab)},
-    {"devices_per_node", offsetof(struct layout, devices_per_host)},
+    {AT_MICRO_BATCH, offsetof(struct layout, micro_batch)},
+    {AT_ZERO_STAGE, offsetof(struct layout, zero_stage)},
+    {AT_GLOBAL_BATCH, offsetof(struct layout, global_batch)},
+    {AT_GRADIENT_ACCUMULATION, offsetof(struct layout, micro_batches)},
+    {AT_DP, offsetof(struct layout, dp)},
+    {AT_TP, offsetof(struct layout, tp)},
+    {AT_CP, offsetof(struct layout, cp)},
+    {AT_PP, offsetof(struct layout, pp)},
+    {AT_VPP, offsetof(struct layout, virtual_stages)},
+    {AT_SEQ, offsetof(struct layout, seq)},
+    {AT_LAYERS, offsetof(struct layout, layers)},
+    {AT_HIDDEN, offsetof(struct layout, hidden)},
+    {AT_VOCAB, offsetof(struct layout, vocab)},
+    {AT_DEVICES_PER_NODE, offsetof(struct layout, devices_per_host)},
 };
 enum { COLUMN_RECOMPUTE = LENGTH(layout_inputs), COLUMN_DEVICES, FIRST_KEY };
 
 /* A key's role in the search. */
 enum role { ROLE_NONE = 0, ROLE_MICRO_BATCH, ROLE_ACCUMULATION, ROLE_GLOBAL_BATCH, ROLE_ZERO_STAGE };
-static const struct {
-    const char *input;
-    enum role role;
-} roles[] = {
-    {"micro_batch", ROLE_MICRO_BATCH},
-    {"gradient_accumulation", ROLE_ACCUMULATION},
-    {"global_batch", ROLE_GLOBAL_BATCH},
-    {"zero_stage", ROLE_ZERO_STAGE},
+static const enum role roles[INPUT_COUNT] = {
+    [AT_MICRO_BATCH] = ROLE_MICRO_BATCH,
+    [AT_GRADIENT_ACCUMULATION] = ROLE_ACCUMULATION,
+    [AT_GLOBAL_BATCH] = ROLE_GLOBAL_BATCH,
+    [AT_ZERO_STAGE] = ROLE_ZERO_STAGE,
 };
 
 /* What gets numbers as it comes; REPLICATED like the candidates. */
@@ -91,17 +86,14 @@ static void mark_key(struct candidate_loading *l, const char *name, enum role ro
         l->key_role[k] = role;
 }
 
-static void mark_role(struct candidate_loading *l, const char *input, enum role role)
+static void mark_role(struct candidate_loading *l, size_t input)
 {
     const struct predict_config *c = &l->request->space->sweep->predict;
-    const struct input *i = &inputs[input_find(input)];
-    OWNED char *words = xasprintf("%s %s", i->name, i->synonyms);
-    char *rest = NULL;
-    for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
-        mark_key(l, name, role);
+    for (const char *const *name = inputs[input].names; *name; name++)
+        mark_key(l, *name, roles[input]);
     for (size_t k = 0; k < c->key_count; k++)
-        if (strcmp(c->keys[k].name, input) == 0)
-            mark_key(l, c->keys[k].expression, role);
+        if (strcmp(c->keys[k].name, inputs[input].name) == 0)
+            mark_key(l, c->keys[k].expression, roles[input]);
 }
 
 static void choose_keys(struct candidate_loading *l)
@@ -120,9 +112,10 @@ static void choose_keys(struct candidate_loading *l)
         l->set->sections[l->key_count] = section_names[n->keys[i].section];
         l->key_index[l->key_count++] = i;
     }
-    for (size_t r = 0; r < LENGTH(roles); r++) {
-        mark_role(l, roles[r].input, roles[r].role);
-        l->of_batch[input_find(roles[r].input)] = roles[r].role != ROLE_ZERO_STAGE;
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
+        l->of_batch[i] = roles[i] && roles[i] != ROLE_ZERO_STAGE;
+        if (roles[i])
+            mark_role(l, i);
     }
 }
 
@@ -177,8 +170,7 @@ static int prepare_row(struct candidate_loading *l, struct error *e)
     struct buffer sql = BUFFER_INIT;
     buffer_add_text(&sql, "SELECT ");
     for (size_t i = 0; i <= COLUMN_RECOMPUTE; i++) {
-        const char *name = i < COLUMN_RECOMPUTE ? layout_inputs[i].input : "recompute";
-        const char *input = space->prediction.inputs[input_find(name)];
+        const char *input = space->prediction.inputs[i < COLUMN_RECOMPUTE ? layout_inputs[i].input : AT_RECOMPUTE];
         buffer_printf(&sql, "%s, ", input ? input : "NULL");
     }
     buffer_add_text(&sql, space->devices.sql ? space->devices.sql : "1");
@@ -307,7 +299,9 @@ static double recomputed_share(const struct stmt *s)
     if (stmt_type(s, COLUMN_RECOMPUTE) != COLUMN_TEXT)
         return stmt_double_or_nan(s, COLUMN_RECOMPUTE) > 0 ? 1 : 0;
     const char *word = stmt_text(s, COLUMN_RECOMPUTE);
-    return strcasecmp(word, "true") == 0 || input_word_value(recompute_words, word) == RECOMPUTE_FULL ? 1 : 0;
+    return strcasecmp(word, "true") == 0 || input_word_value(inputs[AT_RECOMPUTE].place.words, word) == RECOMPUTE_FULL
+               ? 1
+               : 0;
 }
 
 static void read_layout(struct candidate_loading *l)

@@ -96,19 +96,17 @@ static void add_common(struct names *n)
                                                 "zero_stage", "global_batch", "experts",
                                                 "kv_heads",   "head_dim"};
     for (size_t i = 0; i < LENGTH(read_by_rules); i++)
-        names_add_common(n, read_by_rules[i], inputs[input_find(read_by_rules[i])].synonyms);
+        names_add_common(n, read_by_rules[i], inputs[input_find(read_by_rules[i])].names + 1);
 }
 
-static bool is_among(const char *words, const char *name)
+static bool is_among(const char *const *names, const char *name)
 {
-    size_t length = strlen(name);
-    for (const char *at = strstr(words, name); at; at = strstr(at + 1, name))
-        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
 }
 
-static void refuse_doubles_of_input(const struct block *b, const struct axis *file, const char *others,
+static void refuse_doubles_of_input(const struct block *b, const struct axis *file, const char *const *others,
                                     struct problems *problems)
 {
     for (size_t a = 0; a < b->axis_count; a++)
@@ -127,7 +125,7 @@ static void refuse_doubles_of_files(const struct sweep *s, struct problems *prob
             const struct axis *axis = &models->blocks[b].axes[a];
             size_t input = axis->is_from_file ? input_find(axis->keys[0]) : INPUT_COUNT;
             if (input < INPUT_COUNT)
-                refuse_doubles_of_input(&models->blocks[b], axis, inputs[input].synonyms, problems);
+                refuse_doubles_of_input(&models->blocks[b], axis, inputs[input].names + 1, problems);
         }
 }
 

@@ -342,14 +342,12 @@ static const struct key **keys_of(const struct space *space, size_t input, size_
 {
     const struct names *names = &space->names;
     const struct key **keys = NULL;
-    char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
     size_t index;
     *count = 0;
-    for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
-        if (!is_of_another(space, input, name) && names_resolve(names, name, &index) == RESOLVED_KEY &&
+    for (const char *const *name = inputs[input].names; *name; name++)
+        if (!is_of_another(space, input, *name) && names_resolve(names, *name, &index) == RESOLVED_KEY &&
             (*count == 0 || keys[*count - 1] != &names->keys[index]))
             *array_add(keys, *count) = &names->keys[index];
-    free(words);
     return keys;
 }
 
@@ -437,7 +435,7 @@ static const struct key *key_at_fault(const struct space *space, const char *tex
 {
     size_t input = input_at_fault(text);
     const struct key *key = input < INPUT_COUNT ? prediction_key(space, input) : NULL;
-    return key ? key : prediction_key(space, input_find("layers"));
+    return key ? key : prediction_key(space, AT_LAYERS);
 }
 
 void prediction_read_inputs(const struct stmt *s, int first, struct input_value *values)
@@ -467,7 +465,7 @@ static bool is_sound_model(const struct space *space, struct input_value *values
     const struct input_value one = {INPUT_NUMBER, 1, NULL};
     struct subject subject;
     (void)space;
-    values[input_find("seq")] = values[input_find("micro_batch")] = one;
+    values[AT_SEQ] = values[AT_MICRO_BATCH] = one;
     return lacks_something(values) || inputs_decode(values, &subject, e) == 0;
 }
 
@@ -507,7 +505,7 @@ static void tell_faults(struct vocabulary_report *r, const struct model_keys *m,
 static void check_soundness(struct vocabulary_report *r)
 {
     struct model_keys m;
-    if (r->problems->found == 0 && find_model_keys(r->space, &m) && m.keys[input_find("layers")])
+    if (r->problems->found == 0 && find_model_keys(r->space, &m) && m.keys[AT_LAYERS])
         tell_faults(r, &m, is_sound_model);
     if (r->problems->found == 0 && !r->space->sweep->import.given && r->space->prediction.predictor &&
         space_combinations(r->space) <= MOST_MODELS)
@@ -540,7 +538,7 @@ static void check_adapters(struct vocabulary_report *r)
 {
     static const char *const wanted[] = {"lora_targets", "lora_rank"};
     size_t count;
-    OWNED const struct key **keys = keys_of(r->space, input_find("peft"), &count);
+    OWNED const struct key **keys = keys_of(r->space, AT_PEFT, &count);
     for (size_t k = 0; k < count; k++) {
         const struct key *key = keys[k];
         OWNED_LIST texts = texts_of(r->space, key);
@@ -551,7 +549,7 @@ static void check_adapters(struct vocabulary_report *r)
                             xasprintf("%s = \"%s\" needs a key %s%s", key->name, value, wanted[i],
                                       i == 0 ? ", the modules to which adapters are added, such as \"q_proj v_proj\""
                                              : ""));
-        const struct key *targets = prediction_key(r->space, input_find("lora_targets"));
+        const struct key *targets = prediction_key(r->space, AT_LORA_TARGETS);
         if (value && targets && names_nothing(r->space, targets))
             add_unknown(r, position_of(r->space, targets),
                         xasprintf("%s names no module to which adapters are added, such as \"q_proj v_proj\"",
@@ -570,12 +568,11 @@ static char *check_words(const struct space *space, struct problems *problems)
     const struct predict_config *c = &space->sweep->predict;
     struct vocabulary_report r = {space, problems, NULL};
     bool states_device = c->peak_flops > 0 && c->memory_bandwidth > 0;
-    size_t device = input_find("device");
     for (size_t i = 0; i < INPUT_COUNT && c->given; i++) {
-        struct vocabulary v = {.of_families = i == input_find("family"), .several = input_takes_names(i)};
+        struct vocabulary v = {.of_families = i == AT_FAMILY, .several = input_takes_names(i)};
         size_t count;
         OWNED const struct key **keys = keys_of(space, i, &count);
-        if (i != device)
+        if (i != AT_DEVICE)
             v.count = input_words(i, v.words, MOST_WORDS);
         else if (!states_device)
             v.devices = &space->sweep->devices;
@@ -646,11 +643,9 @@ static char *map_synonyms(struct mapping *m, size_t input)
 {
     OWNED_BUFFER parts = BUFFER_INIT;
     size_t count = 0;
-    char *words = xasprintf("%s %s", inputs[input].name, inputs[input].synonyms), *rest = NULL;
-    for (char *name = strtok_r(words, " ", &rest); name; name = strtok_r(NULL, " ", &rest))
-        if (!is_of_another(m->space, input, name))
-            add_key(m, name, &parts, &count);
-    free(words);
+    for (const char *const *name = inputs[input].names; *name; name++)
+        if (!is_of_another(m->space, input, *name))
+            add_key(m, *name, &parts, &count);
     return count == 0   ? NULL
            : count == 1 ? xstrdup(buffer_text(&parts))
                         : xasprintf("coalesce(%s)", buffer_text(&parts));
@@ -754,7 +749,7 @@ static int add_functions(struct mapping *m, bool possible, struct error *e)
 static char *write_note(const struct space *space, const char *missing)
 {
     const struct predict_config *c = &space->sweep->predict;
-    bool has_device = c->device || space->prediction.inputs[input_find("device")];
+    bool has_device = c->device || space->prediction.inputs[AT_DEVICE];
     bool has_speed = (c->peak_flops > 0 && c->memory_bandwidth > 0) || has_device;
     if (!c->given)
         return xstrdup("");
@@ -792,7 +787,7 @@ int prediction_compile(struct space *space, struct problems *problems, struct er
     p->audit = c->audit;
     p->seed = (uint64_t)space->sweep->seed;
     p->asked = c->given && missing.length == 0;
-    p->knows_capacity = present[input_find("device_memory")] || present[input_find("device")] || c->device;
+    p->knows_capacity = present[AT_DEVICE_MEMORY] || present[AT_DEVICE] || c->device;
     p->warning = p->asked ? check_words(space, problems) : NULL;
     const char *metric = sweep_memory_metric(space->sweep);
     p->memory_words = metric ? metric_memory_words(space->sweep, metric) : xstrdup("");

@@ -280,12 +280,14 @@ map__drawn__has_floors_and_includes()
 # Debian has one, Fedora and Arch another, small systems a third.
 scripts__with_each_awk__print_the_same()
 {
-    local awk
+    local awk script made
     mapped_tree
     mv tree/build-map drawn
     mkdir bin
-    awk -f "$source_dir/scripts/manual_page.awk" -v version=1 "$source_dir/docs/reference.md" >page
-    awk -f "$source_dir/scripts/commands.awk" -v what=source "$source_dir/src/commands/commands.toml" >commands
+    made='manual_page:docs/reference.md commands:src/commands/commands.toml inputs:src/predict/inputs.toml'
+    for script in $made; do
+        awk -f "$source_dir/scripts/${script%:*}.awk" -v what=source "$source_dir/${script#*:}" >"${script%:*}"
+    done
     for awk in gawk 'gawk --posix' mawk 'busybox awk' original-awk; do
         type -P "${awk%% *}" >/dev/null || continue
         printf '#!/bin/sh\nexec %s "$@"\n' "$awk" >bin/awk
@@ -293,10 +295,10 @@ scripts__with_each_awk__print_the_same()
         rm -rf tree
         (PATH=$PWD/bin:$PATH mapped_tree)
         expect "diff -r drawn tree/build-map"
-        bin/awk -f "$source_dir/scripts/manual_page.awk" -v version=1 "$source_dir/docs/reference.md" >again
-        expect "cmp page again"
-        bin/awk -f "$source_dir/scripts/commands.awk" -v what=source "$source_dir/src/commands/commands.toml" >again
-        expect "cmp commands again"
+        for script in $made; do
+            bin/awk -f "$source_dir/scripts/${script%:*}.awk" -v what=source "$source_dir/${script#*:}" >again
+            expect "cmp ${script%:*} again"
+        done
         echo 'int x = sqlite3_step(s); /* exit(1) */' >tree/src/run/a.c
         run_command env PATH="$PWD/bin:$PATH" bash "$checker" tree
         expect_only_stdout_contains 1 'src/run/a.c:1: belongs to src/database/ alone: int x = sqlite3_step(s);'
@@ -304,14 +306,22 @@ scripts__with_each_awk__print_the_same()
 }
 
 # What it does not understand would be an option less.
-commands__row_that_cannot_be_read__refused()
+tables__row_that_cannot_be_read__refused()
 {
-    printf '%s\n' '[a]' 'summary = "x"' '[a.options]' 'b = { help = "c", least 1 }' >commands.toml
-    run_command awk -f "$source_dir/scripts/commands.awk" -v what=source commands.toml
-    expect_among_stderr 1 'commands.toml: not the end of a row: , least 1 }'
-    printf '%s\n' '[a]' 'summary: "x"' >commands.toml
-    run_command awk -f "$source_dir/scripts/commands.awk" -v what=header commands.toml
-    expect_only_stderr_contains 1 'commands.toml: not a key: summary: "x"'
+    local script table message
+    while IFS='|' read -r script table message; do
+        printf '%b\n' "$table" >table.toml
+        run_command awk -f "$source_dir/scripts/$script.awk" -v what=source table.toml
+        expect_among_stderr 1 "table.toml: $message"
+    done <<'END'
+commands|[a]\nsummary = "x"\n[a.options]\nb = { help = "c", least 1 }|not the end of a row: , least 1 }
+commands|[a]\nsummary: "x"|not a key: summary: "x"
+inputs|[inputs]\na = { means = "b", whole "c" }|not the end of a row: , whole "c" }
+inputs|[inputs]\na = { whole = "plan.tensor" }|nothing says what it means: a
+inputs|[inputs]\na = { means = "b", whole = "plans.tensor" }|no such struct: plans.tensor
+inputs|[words]\na = [\n    ["0", "x"],\n]|words of no input: a
+inputs|[inputs]\na: "b"|not a row: a: "b"
+END
 }
 
 map__of_other_floors_than_there_are__refused()

@@ -61,9 +61,8 @@ static struct hf_keys read_model(const char *name)
 /* The keys as a combination of them would be given to the predictor. */
 static struct architecture architecture_of_keys(const struct hf_keys *keys)
 {
-    struct input_value values[INPUT_COUNT];
+    struct input_value values[INPUT_COUNT] = {0};
     struct subject s;
-    memset(values, 0, sizeof values);
     for (size_t i = 0; i < keys->count; i++) {
         size_t at = input_find(keys->items[i].name);
         if (at == INPUT_COUNT)
@@ -72,7 +71,7 @@ static struct architecture architecture_of_keys(const struct hf_keys *keys)
         values[at] = v->kind == VALUE_STRING ? (struct input_value){INPUT_TEXT, 0, v->text}
                                              : (struct input_value){INPUT_NUMBER, (double)v->integer, NULL};
     }
-    values[input_find("seq")] = values[input_find("micro_batch")] = (struct input_value){INPUT_NUMBER, 1, NULL};
+    values[AT_SEQ] = values[AT_MICRO_BATCH] = (struct input_value){INPUT_NUMBER, 1, NULL};
     FAIL_IF(inputs_decode(values, &s, &e) < 0);
     return s.architecture;
 }

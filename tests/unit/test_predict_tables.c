@@ -244,15 +244,11 @@ static struct sightings {
 
 static char *plan_of(const struct input_value *values)
 {
-    static const char *const scaled[] = {"nodes", "dp", "gradient_accumulation", "global_batch", "devices_per_node"};
+    static const size_t scaled[] = {AT_NODES, AT_DP, AT_GRADIENT_ACCUMULATION, AT_GLOBAL_BATCH, AT_DEVICES_PER_NODE};
     struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; i < INPUT_COUNT; i++) {
-        size_t k = 0;
-        while (k < LENGTH(scaled) && i != input_find(scaled[k]))
-            k++;
-        if (k == LENGTH(scaled) && values[i].kind)
+    for (size_t i = 0; i < INPUT_COUNT; i++)
+        if (values[i].kind && !ANY(k, LENGTH(scaled), scaled[k] == i))
             buffer_printf(&b, "%zu=%.17g%s ", i, values[i].number, values[i].kind == INPUT_TEXT ? values[i].text : "");
-    }
     return buffer_take(&b);
 }
 

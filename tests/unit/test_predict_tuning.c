@@ -510,15 +510,12 @@ TEST(tuning_traffic__of_one_target__bytes)
 
 static int decode(const char *peft, const char *targets, struct subject *s, struct error *e)
 {
-    struct input_value values[INPUT_COUNT];
-    memset(values, 0, sizeof values);
-    static const char *const names[] = {"layers", "hidden", "heads", "vocab", "seq", "micro_batch", "lora_rank"};
+    const struct input_value of_targets = {targets ? INPUT_TEXT : INPUT_ABSENT, 0, targets};
+    struct input_value values[INPUT_COUNT] = {[AT_PEFT] = {INPUT_TEXT, 0, peft}, [AT_LORA_TARGETS] = of_targets};
+    static const size_t at[] = {AT_LAYERS, AT_HIDDEN, AT_HEADS, AT_VOCAB, AT_SEQ, AT_MICRO_BATCH, AT_LORA_RANK};
     static const double numbers[] = {2, 64, 4, 100, 32, 1, 8};
-    for (size_t i = 0; i < LENGTH(names); i++)
-        values[input_find(names[i])] = (struct input_value){INPUT_NUMBER, numbers[i], NULL};
-    values[input_find("peft")] = (struct input_value){INPUT_TEXT, 0, peft};
-    if (targets)
-        values[input_find("lora_targets")] = (struct input_value){INPUT_TEXT, 0, targets};
+    for (size_t i = 0; i < LENGTH(at); i++)
+        values[at[i]] = (struct input_value){INPUT_NUMBER, numbers[i], NULL};
     return inputs_decode(values, s, e);
 }
 
