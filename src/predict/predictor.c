@@ -454,12 +454,10 @@ int predictor_set(struct predictor *p, const char *name, bool is_time, double va
     p->have_last = false;
     p->sigma_stated[is_time ? QUANTITY_OF_TIME : QUANTITY_OF_MEMORY] |= is_sigma;
     /* A file that states a sigma has compared what it sweeps, so the general one is replaced, too. */
-    if (is_sigma && (is_time ? !time_coefficient_set(&p->priors.base.time, name, value)
-                             : !memory_coefficient_set(&p->priors.base.memory, name, value)))
+    if (is_sigma && !coefficient_set(&p->priors.base, is_time, name, value))
         return no_coefficient(name, is_time, e);
     for (size_t i = 0; i < p->priors.count; i++)
-        if (!(is_time ? time_coefficient_set(&p->priors.items[i].time, name, value)
-                      : memory_coefficient_set(&p->priors.items[i].memory, name, value)))
+        if (!coefficient_set(&p->priors.items[i], is_time, name, value))
             return no_coefficient(name, is_time, e);
     return 0;
 }

@@ -545,7 +545,7 @@ TEST(memory_predict__gathered_logits__not_divided)
     struct memory_prediction divided, whole;
     FAIL_IF(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e) | cluster_complete(&cluster, &e));
     FAIL_IF(memory_predict(&a, &plan, &cluster, &c, &divided, &e));
-    assert_true(memory_coefficient_set(&c, "gathered_logits", 1));
+    c.gathered_logits = 1;
     FAIL_IF(memory_predict(&a, &plan, &cluster, &c, &whole, &e));
     const double hidden = 2 * 512 * 256.0;
     assert_close(whole.last.terms[MEMORY_LOGITS] - hidden, 4 * (divided.last.terms[MEMORY_LOGITS] - hidden), 1e-12);
