@@ -11,8 +11,8 @@ SHAPE = ("family", "layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "
 # The recipes' settings, which are in the repository's code and not in its tables, stay empty.
 RECIPES = ("recompute", "recompute_modules", "grad_bytes", "moment_bytes", "cpu_offload_layers", "account_embedding",
            "account_loss", "etp", "hybrid_pattern", "mamba_heads", "mamba_head_dim", "mamba_state", "mamba_groups",
-           "moe_latent", "recompute_num_layers", "recompute_method", "dispatcher",
-           "dispatcher_backend", "ep_overlap")
+           "moe_latent", "recompute_num_layers", "recompute_method", "dispatcher", "dispatcher_backend", "ep_overlap",
+           "cuda_graph")
 COLUMNS = ("release", "doc", "line", "task", "system", "device", "devices_per_node", "nvlink_domain", "nodes", "gpus",
            "model", "variant", "precision", "fp8_recipe", "global_batch", "micro_batch", "seq", "fsdp", "tp", "pp",
            "cp", "vpp", "ep", "dp", "micro_batches", "zero_stage", "shard_ranks", "sequence_parallel", "suspect",

@@ -134,6 +134,8 @@ extern const char *const time_term_names[TIME_TERM_COUNT];
     ROW(unpacks)          /* not 0: GPTQ's weights are unpacked by torch's operations unless a key says otherwise */   \
     ROW(ring)             /* not 0: context parallelism passes keys and values around, and does not exchange heads */  \
     ROW(loops_experts)    /* not 0: loops over experts unless a key says otherwise */                                  \
+    ROW(routing_launches) /* of experts that are not looped over: launches of routing, of a layer's */                 \
+    ROW(grouped_launches) /* and per expert of the rank, where one kernel does not compute all */                      \
     ROW(fuses_scores)     /* tp from which one kernel scales, masks and softens scores; 0: torch's operations do */    \
     ROW(latest_attention) /* not 0: uses the attention kernels written for the device (plan.h) */                      \
     ROW(bucket_bytes)     /* stage 0: size of the buckets that are reduced while computing; 0: no overlap */           \

@@ -362,12 +362,15 @@ static bool is_cast(const struct plan_time *t)
     return layer_autocasts(t->plan, &t->framework->memory) && !t->plan->compiled;
 }
 
-/* Launches of experts that are computed one after another, in a layer's; average over the layers. */
+/* Launches of routing to experts and of those of the rank, in a layer's; average over the layers. How many tokens an
+ * expert gets is not known before, so that no CUDA graph of a layer has them. */
 static double expert_launches(const struct plan_time *t)
 {
-    bool looped = t->plan->experts == EXPERTS_FRAMEWORK ? t->framework->time.loops_experts != 0
-                                                        : t->plan->experts == EXPERTS_LOOPED;
-    return looped ? EXPERT_LAUNCHES * t->layer.expert_layers * (double)t->a->experts / (double)t->plan->expert : 0;
+    const struct time_coefficients *c = &t->framework->time;
+    bool looped = t->plan->experts == EXPERTS_FRAMEWORK ? c->loops_experts != 0 : t->plan->experts == EXPERTS_LOOPED;
+    double each = looped ? EXPERT_LAUNCHES : c->grouped_launches, routing = looped ? 0 : c->routing_launches;
+    routing *= t->plan->cuda_graphs ? 0.5 : 1;
+    return t->layer.expert_layers * (routing + each * (double)t->a->experts / (double)t->plan->expert);
 }
 
 /* Matrices of a layer, in its order: step_time.h. */
@@ -617,13 +620,14 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
                                               : score_kernels(t)->launches * t->layer.attention_blocks;
     double launches =
         t->passes / 3 *
-            (1 + modules + expert_launches(t) +
+            (1 + modules +
              (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
         quantised_launches(t) + hook_launches(t) + unit_launches(t) +
         (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) + t->framework->time.checkpoint_launches * t->again +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
-    launches *= t->cluster->device->launch_factor * (t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1);
+    launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
+    launches = t->cluster->device->launch_factor * (launches + t->passes / 3 * expert_launches(t));
     double device = weighted_sum(weights, of_device->x, TIME_TERM_COUNT), host = weights[TIME_LAUNCH] * launches;
     return host > 0 ? (cbrt(device * device * device + host * host * host) - device) / weights[TIME_LAUNCH] : launches;
 }

@@ -130,7 +130,10 @@
  *            0.04 per matrix for torch.autocast, which casts its input and weight, and both gradients, in kernels of
  *            their own unless they are compiled [28], and checkpoint_launches with full recompute. All this, and copies
  *            of gathered tensors, by the device's launch_factor (devices.toml); with CUDA graphs a hundredth
- *            (docs.nvidia.com/dl-cuda-graph: a layer is one)
+ *            (docs.nvidia.com/dl-cuda-graph: a layer is one). Experts that are not looped over have routing_launches
+ *            and grouped_launches for each of the rank (coefficients.h), with full recompute times 4/3, too; a layer's
+ *            graph has half of the former, the router, as how many tokens an expert gets is known only after it
+ *            (docs.nvidia.com/megatron-core, cuda_graph: moe_router, moe_preprocess)
  *
  * Stages combine to (m - 1)·slowest + sum of all, which is the bubble exactly [1]; interleaving divides what exceeds
  * m·slowest by v.

@@ -31,6 +31,8 @@ static const char bridge[] =
     /* training/flex_dispatcher_backend.py: a backend makes it flex, whatever a recipe had before */
     "expert_dispatcher:flex@dispatcher_backend=hybridep expert_dispatcher:flex@dispatcher_backend=deepep "
     "overlap_ep:1@ep_overlap=1 "
+    "cuda_graphs:1@cuda_graph=full_iteration cuda_graphs:1@cuda_graph=transformer_engine "
+    "cuda_graphs:1@cuda_graph=local "
     /* recipes of perf_recipes: moe_router_force_load_balancing; nemotron_3_super_bf16_with_nvfp4_mixed */
     "balanced_experts:1 bf16_layers:14@model=Nemotron-3-Super,precision_label=NVFP4 "
     /* training/comm_overlap.py: both, with more than one data-parallel rank; peft/lora.py: all linear layers */
