@@ -7,38 +7,12 @@
 #define FULL_WEIGHT 5.0 /* runs of a table that make half of its weight */
 #define NINE_IN_TEN 9   /* with this many runs, the largest error holds for the next run with a probability of 0.9 */
 
-static const char *const plan_feature_names[PLAN_FEATURES] = {
-    [FEATURE_PLAIN] = "plain",
-    [FEATURE_FAMILY] = "neither GPT nor Llama",
-    [FEATURE_EXPERTS] = "experts",
-    [FEATURE_CONTEXT] = "context parallelism",
-    [FEATURE_OFFLOAD] = "offload",
-    [FEATURE_MTP] = "multi-token prediction",
-    [FEATURE_FP8] = "fp8",
-    [FEATURE_FP4] = "fp4",
-    [FEATURE_SCHEDULE] = "schedules beyond 1F1B",
-    [FEATURE_ADAPTERS] = "adapters",
-    [FEATURE_DEVICE] = "devices not measured on",
-    [FEATURE_MIXERS] = "layers without attention",
-    [FEATURE_SPREAD] = "tensor parallelism over nodes",
-    [FEATURE_LENGTHS] = "sequences of different lengths",
-    [FEATURE_OTHER_ADAPTERS] = "adapters other than LoRA",
-    [FEATURE_OTHER_QUANTIZATION] = "weights quantized otherwise than in 4 bits by bitsandbytes or GPTQ",
-    [FEATURE_QUANTIZATION] = "quantized weights",
-    [FEATURE_FP32] = "products in fp32",
-    [FEATURE_HELD] = "all memory that is held",
-    [FEATURE_SHARDED] = "parameters gathered for each pass",
-    [FEATURE_LONG] = "more than 8,192 tokens in a sequence",
-    [FEATURE_NODES] = "several nodes",
-    [FEATURE_UNPACKED] = "weights unpacked by torch's operations",
-    [FEATURE_NETWORK] = "an unknown network between nodes of few devices",
-    [FEATURE_HOST] = "steps that wait for launches",
-    [FEATURE_WHOLE] = "neither tensor nor pipeline parallelism",
-    [FEATURE_SPLIT] = "tensor or pipeline parallelism",
-    [FEATURE_CAST] = "weights in fp32, products in 16 bits",
-    [FEATURE_KEPT] = "nothing recomputed",
-    [FEATURE_LOGITS] = "a quarter of memory for logits of a large vocabulary",
-};
+#define NAME(id, name, bears_on) name,
+static const char *const plan_feature_names[PLAN_FEATURES] = {FEATURES(NAME)};
+
+enum { MEMORY = 1 << QUANTITY_OF_MEMORY, TIME = 1 << QUANTITY_OF_TIME, BOTH = MEMORY | TIME };
+#define BEARS_ON(id, name, bears_on) bears_on,
+static const int bears_on[PLAN_FEATURES] = {FEATURES(BEARS_ON)};
 
 static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};
 static const struct unseen_spread *const unseen[PREDICTED_QUANTITIES] = {&unseen_memory, &unseen_time};
@@ -216,11 +190,9 @@ void evidence_widths_of(const char *framework, const char *without, struct evide
 
 feature_set evidence_features(feature_set features, enum predicted_quantity quantity)
 {
-    static const feature_set of_other[PREDICTED_QUANTITIES] =
-        {[QUANTITY_OF_MEMORY] = 1U << FEATURE_DEVICE | 1U << FEATURE_SPREAD | 1U << FEATURE_LONG | 1U << FEATURE_NODES |
-                                1U << FEATURE_UNPACKED | 1U << FEATURE_NETWORK | 1U << FEATURE_HOST,
-         [QUANTITY_OF_TIME] = 1U << FEATURE_HELD | FEATURES_OF_KIND};
-    return features & ~of_other[quantity];
+    for (int f = 0; f < PLAN_FEATURES; f++)
+        features &= bears_on[f] & 1 << quantity ? ~0U : ~(1U << f);
+    return features;
 }
 
 double evidence_width(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,

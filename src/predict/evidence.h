@@ -51,39 +51,43 @@
 
 enum predicted_quantity { QUANTITY_OF_MEMORY = 0, QUANTITY_OF_TIME, PREDICTED_QUANTITIES };
 
-enum plan_feature {
-    FEATURE_PLAIN = 0, /* none of these */
-    FEATURE_FAMILY,    /* neither GPT nor Llama */
-    FEATURE_EXPERTS,
-    FEATURE_CONTEXT,
-    FEATURE_OFFLOAD,
-    FEATURE_MTP,
-    FEATURE_FP8,
-    FEATURE_FP4,
-    FEATURE_SCHEDULE,           /* zero-bubble, DualPipe-V */
-    FEATURE_ADAPTERS,           /* LoRA and the like, over frozen weights */
-    FEATURE_DEVICE,             /* of time: one on which nothing, or nothing of the framework, was measured */
-    FEATURE_MIXERS,             /* layers without attention */
-    FEATURE_SPREAD,             /* of time: tensor parallelism over nodes */
-    FEATURE_LENGTHS,            /* sequences are shorter than the longest */
-    FEATURE_OTHER_ADAPTERS,     /* DoRA, AdaLoRA, IA3, OFT, VeRA: not LoRA */
-    FEATURE_OTHER_QUANTIZATION, /* of frozen weights, by neither bitsandbytes in 4 bits nor GPTQ */
-    FEATURE_QUANTIZATION,       /* of frozen weights, by one of these */
-    FEATURE_FP32,               /* products in fp32 or TF32 */
-    FEATURE_HELD,               /* of memory: a counter that includes what the allocator holds without using it */
-    FEATURE_SHARDED,            /* parameters are gathered for each pass */
-    FEATURE_LONG,               /* of time: more than 8,192 tokens in a sequence */
-    FEATURE_NODES,              /* of time: several nodes, or link domains */
-    FEATURE_UNPACKED,           /* of time: quantized weights are unpacked by torch's operations */
-    FEATURE_NETWORK, /* of time: a network that is not stated, between nodes of fewer devices than is usual */
-    FEATURE_HOST,    /* of time: more than half of a step is launches and tensors of the optimizer */
-    FEATURE_WHOLE,   /* of memory: neither tensor nor pipeline parallelism */
-    FEATURE_SPLIT,   /* of memory: one of these */
-    FEATURE_CAST,    /* of memory: weights in fp32, products in 16 bits */
-    FEATURE_KEPT,    /* of memory: nothing is recomputed */
-    FEATURE_LOGITS,  /* of memory: more than a quarter is logits, of more than 65,536 words */
-    PLAN_FEATURES
-};
+/* FEATURE_id, what people are told of it, and what it bears on: speed, links and launches do not change how much memory
+ * a plan needs, nor a counter of memory how long it takes. */
+#define FEATURES(ROW)                                                                                                  \
+    ROW(PLAIN, "plain", BOTH) /* none of these */                                                                      \
+    ROW(FAMILY, "neither GPT nor Llama", BOTH)                                                                         \
+    ROW(EXPERTS, "experts", BOTH)                                                                                      \
+    ROW(CONTEXT, "context parallelism", BOTH)                                                                          \
+    ROW(OFFLOAD, "offload", BOTH)                                                                                      \
+    ROW(MTP, "multi-token prediction", BOTH)                                                                           \
+    ROW(FP8, "fp8", BOTH)                                                                                              \
+    ROW(FP4, "fp4", BOTH)                                                                                              \
+    ROW(SCHEDULE, "schedules beyond 1F1B", BOTH) /* zero-bubble, DualPipe-V */                                         \
+    ROW(ADAPTERS, "adapters", BOTH)              /* LoRA and the like, over frozen weights */                          \
+    ROW(DEVICE, "devices not measured on", TIME) /* at all, or by the framework */                                     \
+    ROW(MIXERS, "layers without attention", BOTH)                                                                      \
+    ROW(SPREAD, "tensor parallelism over nodes", TIME)                                                                 \
+    ROW(LENGTHS, "sequences of different lengths", BOTH)  /* shorter than the longest */                               \
+    ROW(OTHER_ADAPTERS, "adapters other than LoRA", BOTH) /* DoRA, AdaLoRA, IA3, OFT, VeRA */                          \
+    ROW(OTHER_QUANTIZATION, "weights quantized otherwise than in 4 bits by bitsandbytes or GPTQ", BOTH)                \
+    ROW(QUANTIZATION, "quantized weights", BOTH) /* by one of these */                                                 \
+    ROW(FP32, "products in fp32", BOTH)          /* or TF32 */                                                         \
+    ROW(HELD, "all memory that is held", MEMORY) /* by a counter that includes what the allocator does not use */      \
+    ROW(SHARDED, "parameters gathered for each pass", BOTH)                                                            \
+    ROW(LONG, "more than 8,192 tokens in a sequence", TIME)                                                            \
+    ROW(NODES, "several nodes", TIME) /* or link domains */                                                            \
+    ROW(UNPACKED, "weights unpacked by torch's operations", TIME)                                                      \
+    ROW(NETWORK, "an unknown network between nodes of few devices", TIME) /* fewer than is usual */                    \
+    ROW(HOST, "steps that wait for launches", TIME) /* launches, and tensors of the optimizer: over half */            \
+    ROW(WHOLE, "neither tensor nor pipeline parallelism", MEMORY)                                                      \
+    ROW(SPLIT, "tensor or pipeline parallelism", MEMORY)                                                               \
+    ROW(CAST, "weights in fp32, products in 16 bits", MEMORY)                                                          \
+    ROW(KEPT, "nothing recomputed", MEMORY)                                                                            \
+    ROW(LOGITS, "a quarter of memory for logits of a large vocabulary", MEMORY) /* of more than 65,536 words */
+
+#define FEATURE(id, name, bears_on) FEATURE_##id,
+enum plan_feature { FEATURES(FEATURE) PLAN_FEATURES };
+#undef FEATURE
 
 /* Sets of features are bits 1 << feature; 0: plain. */
 typedef unsigned feature_set;
@@ -142,8 +146,7 @@ struct evidence_widths {
 /* `without`: a table that counts as never seen; NULL: none. */
 void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out);
 
-/* Those of the features that bear on a quantity: speed, links and launches do not change how much memory a plan needs,
- * nor a counter of memory how long it takes. */
+/* Those of the features that bear on a quantity. */
 feature_set evidence_features(feature_set features, enum predicted_quantity quantity);
 
 /* Half the 90 % interval of ln(measured / predicted). `*compared`: the framework and all the features were. */
