@@ -5,6 +5,7 @@
 
 #include "predict/bounds.h"
 #include "predict/mixer.h"
+#include "util/memory.h"
 
 #define TOTAL_MOST 1e15
 #define T5_BUCKETS 32
@@ -18,10 +19,7 @@ static const struct architecture families[ARCHITECTURE_FAMILY_END] = {
     [ARCHITECTURE_VIT] = {.biases = true, .dropout = true},
 };
 
-#define FIELD(name, least, most)                                                                                       \
-    {                                                                                                                  \
-#name, offsetof(struct architecture, name), least, most                                                        \
-    }
+#define FIELD(member, least, most) BOUND(architecture, member, least, most)
 static const struct bound integer_bounds[] = {
     FIELD(layers, 1, 1e5),
     FIELD(decoder_layers, 0, 1e5),
@@ -62,7 +60,6 @@ static const struct bound integer_bounds[] = {
     FIELD(mixer_rank, 0, 1e6),
     FIELD(expert_latent, 0, 1e7),
 };
-#undef FIELD
 
 struct architecture architecture_of(enum architecture_family family)
 {
@@ -196,7 +193,7 @@ int architecture_complete(struct architecture *a, struct error *e)
     struct architecture filled = *a;
     if (a->family <= ARCHITECTURE_NONE || a->family >= ARCHITECTURE_FAMILY_END)
         return error_set(e, ERROR_USAGE, "unknown family of architectures: %d", (int)a->family);
-    if (bounds_check_integers(a, integer_bounds, sizeof integer_bounds / sizeof *integer_bounds, e))
+    if (bounds_check_integers(a, integer_bounds, LENGTH(integer_bounds), e))
         return -1;
     if (take_pattern(&filled, e))
         return -1;

@@ -13,6 +13,10 @@ struct bound {
     size_t offset; /* of an int64_t or a double in the struct checked */
     double least, most;
 };
+#define BOUND(structure, member, least, most)                                                                          \
+    {                                                                                                                  \
+#member, offsetof(struct structure, member), least, most                                                       \
+    }
 
 /* 0, or -1 with `e` (ERROR_USAGE) naming every field of the struct at `base` that is out of range. */
 int bounds_check_integers(const void *base, const struct bound *bounds, size_t count, struct error *e);

@@ -4,17 +4,14 @@
 #include <stddef.h>
 
 #include "predict/bounds.h"
+#include "util/memory.h"
 
-#define FIELD(name, least, most)                                                                                       \
-    {                                                                                                                  \
-#name, offsetof(struct cluster, name), least, most                                                             \
-    }
+#define FIELD(member, least, most) BOUND(cluster, member, least, most)
 static const struct bound integer_bounds[] = {FIELD(devices_per_node, 0, 1e5), FIELD(link_domain, 0, 1e6)};
 static const struct bound double_bounds[] = {
     FIELD(intra_bytes_per_s, 0, 1e15), FIELD(inter_bytes_per_s, 0, 1e15), FIELD(usable_bytes, 0, 1e15),
     FIELD(pcie_bytes_per_s, 0, 1e15),  FIELD(host_bytes_per_s, 0, 1e15),  FIELD(inter_latency_s, 0, 1),
 };
-#undef FIELD
 
 #define SLOT_LEAST 12.5e9 /* PCIe of the third generation */
 #define SLOT_MOST 50e9    /* and of the fifth */
@@ -34,8 +31,8 @@ int cluster_complete(struct cluster *c, struct error *e)
 {
     if (!c->device)
         return error_set(e, ERROR_USAGE, "the device of the cluster is not known");
-    if (bounds_check_integers(c, integer_bounds, sizeof integer_bounds / sizeof *integer_bounds, e) ||
-        bounds_check_doubles(c, double_bounds, sizeof double_bounds / sizeof *double_bounds, e))
+    if (bounds_check_integers(c, integer_bounds, LENGTH(integer_bounds), e) ||
+        bounds_check_doubles(c, double_bounds, LENGTH(double_bounds), e))
         return -1;
     if (c->devices_per_node == 0)
         c->devices_per_node = 8;

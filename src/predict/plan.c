@@ -5,13 +5,11 @@
 
 #include "predict/bounds.h"
 #include "predict/layout.h"
+#include "util/memory.h"
 
 #define WORLD_MOST 1e8
 
-#define FIELD(name, least, most)                                                                                       \
-    {                                                                                                                  \
-#name, offsetof(struct training_plan, name), least, most                                                       \
-    }
+#define FIELD(member, least, most) BOUND(training_plan, member, least, most)
 static const struct bound integer_bounds[] = {
     FIELD(tensor, 0, 1e5),           FIELD(pipeline, 0, 1e5),
     FIELD(virtual_stages, 0, 1e5),   FIELD(data, 0, 1e7),
@@ -27,7 +25,6 @@ static const struct bound integer_bounds[] = {
     FIELD(packed_tokens, 0, 1e9),    FIELD(bf16_layers, 0, 1e5),
     FIELD(decoder_sequence, 0, 1e9), FIELD(unit_parameters, 0, 1e15),
 };
-#undef FIELD
 
 static void fill_integer(int64_t *field, int64_t value)
 {
@@ -173,8 +170,7 @@ static bool is_uneven(const struct training_plan *plan)
 int plan_complete(struct training_plan *plan, const struct architecture *a, struct error *e)
 {
     struct training_plan filled = *plan;
-    if (bounds_check_integers(plan, integer_bounds, sizeof integer_bounds / sizeof *integer_bounds, e) ||
-        check_enums(plan, e))
+    if (bounds_check_integers(plan, integer_bounds, LENGTH(integer_bounds), e) || check_enums(plan, e))
         return -1;
     fill_defaults(&filled, a);
     if (filled.expert_tensor == 0)
