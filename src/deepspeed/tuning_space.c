@@ -382,6 +382,7 @@ static int read_batches(struct writing *w, struct string_list *sentences, struct
                       sql_int(c->names_hosts && hosts)),
                e) < 0 ||
         db_exec(db, embedded_text("src/deepspeed/tuning_batches.sql"), e) < 0 ||
+        db_query_texts(db, "SELECT value FROM answer JOIN json_each(sentences)", NO_VALUES, sentences, e) < 0 ||
         db_next(db, "SELECT * FROM answer", NO_VALUES, &s, e) < 0)
         return -1;
     w->batches = (struct batches){.are_limited = stmt_int(s, 0),
@@ -391,7 +392,7 @@ static int read_batches(struct writing *w, struct string_list *sentences, struct
                                   .training = stmt_copy_text(s, 4),
                                   .clusters = stmt_copy_text(s, 6),
                                   .largest = stmt_copy_text(s, 7)};
-    return db_query_texts(db, "SELECT value FROM answer JOIN json_each(sentences)", NO_VALUES, sentences, e);
+    return 0;
 }
 
 /* --- stages --- */
