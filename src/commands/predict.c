@@ -606,14 +606,12 @@ static int print_keys(struct error *e)
 {
     struct buffer out = BUFFER_INIT;
     for (size_t i = 0; i < INPUT_COUNT; i++) {
-        const char *words[64];
-        size_t count = input_words(i, words, LENGTH(words));
         buffer_add_text(&out, inputs[i].name);
         for (const char *const *other = inputs[i].names + 1; *other; other++)
             buffer_printf(&out, "%s%s%s", other == inputs[i].names + 1 ? " (" : " ", *other, other[1] ? "" : ")");
         buffer_add_char(&out, ':');
-        for (size_t w = 0; w < count; w++)
-            buffer_printf(&out, " %s%s", words[w], w + 1 < count ? "," : ";");
+        for (const struct input_word *w = inputs[i].place.words; w && w->text; w++)
+            buffer_printf(&out, " %s%s", w->text, w[1].text ? "," : ";");
         buffer_printf(&out, " %s\n", inputs[i].means);
     }
     return output_write_take(&out, e);

@@ -61,25 +61,15 @@ static int set_input(size_t i, const struct input_value *v, struct subject *s, s
         return refuse(i, v, e);
     int64_t whole = p->member == MEMBER_WHOLE ? (int64_t)v->number : 0;
     bool flag = v->number != 0;
-    switch (p->member) {
-    case MEMBER_WHOLE:
-        memcpy(at, &whole, sizeof whole);
-        break;
-    case MEMBER_FLAG:
-        memcpy(at, &flag, sizeof flag);
-        break;
-    case MEMBER_WORD:
-        memcpy(at, &enumerator, sizeof enumerator);
-        break;
-    case MEMBER_REAL:
-        memcpy(at, &v->number, sizeof v->number);
-        break;
-    case MEMBER_TEXT:
-        memcpy(at, &v->text, sizeof v->text);
-        break;
-    case MEMBER_OWN:
-        break;
-    }
+    const struct {
+        const void *from;
+        size_t size;
+    } values[] = {[MEMBER_WHOLE] = {&whole, sizeof whole},
+                  [MEMBER_FLAG] = {&flag, sizeof flag},
+                  [MEMBER_WORD] = {&enumerator, sizeof enumerator},
+                  [MEMBER_REAL] = {&v->number, sizeof v->number},
+                  [MEMBER_TEXT] = {&v->text, sizeof v->text}};
+    memcpy(at, values[p->member].from, values[p->member].size);
     return 0;
 }
 
