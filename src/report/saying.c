@@ -20,6 +20,14 @@ static bool call_of_one(void *context, const struct sql_value *arguments, int co
     return !isnan(*out);
 }
 
+static bool call_columns(void *context, const struct sql_value *arguments, int count, double *out)
+{
+    const char *text = count == 1 && arguments->type == COLUMN_TEXT ? arguments->text : "";
+    (void)context;
+    *out = (double)text_columns(text, strlen(text));
+    return true;
+}
+
 /* `start` is the "%" of the value's kind, `flags` how much stands between them. */
 static void say_value(const char *start, size_t flags, const struct sql_value *v, struct buffer *out)
 {
@@ -108,15 +116,13 @@ static void styled(const struct sql_value *arguments, struct buffer *out)
     text_add_styled(out, text_state_style(arguments[0].text), arguments[1].text);
 }
 
-static int add_text(const char *name, struct sql_values values, struct buffer *out, struct error *e);
-
 static void text(const struct sql_value *arguments, struct buffer *out)
 {
     OWNED char *name = xasprintf("sql/texts/%s.sql", arguments[0].text);
     struct sql_values values = VALUES(arguments[1], arguments[2]);
     struct error none = ERROR_INIT;
     values.count = arguments[2].type == COLUMN_NULL ? 1 : 2;
-    add_text(name, values, out, &none);
+    saying_add_answer(name, values, out, &none);
     out->length -= out->length > 0;
 }
 
@@ -133,6 +139,8 @@ int saying_add_functions(struct db *db, struct error *e)
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < LENGTH(texts); i++)
         rc = db_add_text_function(db, texts[i].name, texts[i].arguments, texts[i].function, e);
+    if (rc == 0)
+        rc = db_add_real_function(db, "columns", call_columns, NULL, e);
     for (size_t i = 0; rc == 0 && i < LENGTH(names); i++)
         rc = db_add_real_function(db, names[i], call_of_one, (void *)&of_one[i], e);
     return rc;
@@ -184,7 +192,7 @@ int saying_add_rows(struct db *db, const char *sql, const char *name, cJSON *doc
     return rc;
 }
 
-static int add_text(const char *name, struct sql_values values, struct buffer *out, struct error *e)
+int saying_add_answer(const char *name, struct sql_values values, struct buffer *out, struct error *e)
 {
     OWNED_DB *db = NULL;
     OWNED_STMT *s = NULL;
@@ -203,7 +211,7 @@ int saying_add_text(const char *name, const cJSON *document, const cJSON *beside
     OWNED char *said = cJSON_PrintUnformatted(document), *besides = beside ? cJSON_PrintUnformatted(beside) : NULL;
     struct sql_values values = VALUES(sql_text(said), sql_text(besides));
     values.count = beside ? 2 : 1;
-    return add_text(name, values, out, e);
+    return saying_add_answer(name, values, out, e);
 }
 
 void saying_add_sentence(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out)

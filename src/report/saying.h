@@ -9,7 +9,7 @@
 
 /* Lets statements call what saying_open says; told(before, value): "" where the value is NULL, else both, the value as
  * a rounded number or with escapes; rounded(number): such a number alone, NULL where it is NULL; styled(state,
- * text): highlighted as the state is; and markdown(text), escaped. */
+ * text): highlighted as the state is; columns(text): how many it takes on a terminal; and markdown(text), escaped. */
 int saying_add_functions(struct db *db, struct error *e);
 
 /* Makes the database of the script "sql/NAME.sql", which may call erfc, expm1 and log2 as C has them, and
@@ -30,6 +30,9 @@ int saying_add_rows(struct db *db, const char *sql, const char *name, cJSON *doc
  * (NULL: nothing). In such a statement text(NAME, document, beside) is that of another one, without its last line end.
  */
 int saying_add_text(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out, struct error *e);
+
+/* The lines of such a statement with these values. */
+int saying_add_answer(const char *name, struct sql_values values, struct buffer *out, struct error *e);
 
 /* The same without the last line end, of a statement of which no error comes. */
 void saying_add_sentence(const char *name, const cJSON *document, const cJSON *beside, struct buffer *out);
