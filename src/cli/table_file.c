@@ -224,8 +224,6 @@ static int table_json_add_csv(const char *file, const char *text, struct buffer 
 enum { TITLE_LINES_MOST = 10 };
 
 struct rows_reading {
-    const struct buffer *bytes; /* as CSV */
-    size_t given;               /* of them, to the CSV reader */
     table_row *each;
     void *context;
     bool has_header;
@@ -433,17 +431,6 @@ static void empty_title(struct buffer *text)
     text->length -= at - lines;
 }
 
-static long read_bytes(void *context, void *bytes, size_t room, struct error *e)
-{
-    struct rows_reading *in = context;
-    size_t left = in->bytes->length - in->given, n = left < room ? left : room;
-    (void)e;
-    if (n > 0)
-        memcpy(bytes, in->bytes->data + in->given, n);
-    in->given += n;
-    return (long)n;
-}
-
 /* "1635.96±2.59 ms" is 1635.96 ms. The caller's. */
 static char *without_spread(const char *text, size_t length)
 {
@@ -541,9 +528,9 @@ int table_read_rows(const char *file, struct table_content *out, table_row *each
         if (!from_bars(plain.data, &text) && !from_blanks(plain.data, &text))
             empty_title(&plain);
     }
-    struct rows_reading in = {.bytes = text.length ? &text : &plain, .each = each, .context = context};
-    const struct csv_input source = {read_bytes, &in};
-    if (rc == 0 && csv_read_rows(&source, take_record, &in, e) < 0)
+    const struct buffer *csv = text.length ? &text : &plain;
+    struct rows_reading in = {.each = each, .context = context};
+    if (rc == 0 && csv_read_rows(buffer_text(csv), csv->length, take_record, &in, e) < 0)
         rc = strncmp(e->text, "line ", 5) == 0 ? error_context(e, "%s", file) : -1;
     buffer_free(&plain);
     buffer_free(&text);

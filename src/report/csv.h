@@ -27,12 +27,6 @@ bool csv_formula_like(const char *text, size_t length);
  * render_csv or render_tsv wrote for a text, it gives that text (if valid UTF-8). */
 struct cell csv_unescape_formula(struct cell cell);
 
-/* Reads up to `room` bytes. Returns their number, 0 at the end, or -1 with `e` set. */
-struct csv_input {
-    long (*read)(void *context, void *bytes, size_t room, struct error *e);
-    void *context;
-};
-
 struct csv_record {
     size_t line;              /* line on which it begins, from 1, counting LF */
     const struct cell *cells; /* CELL_TEXT, still with guards, or CELL_NULL for an empty cell without quotes */
@@ -43,16 +37,16 @@ struct csv_record {
 #define CSV_CELL_BYTES_MAX ((size_t)64 << 20)
 #define CSV_CELLS_MAX ((size_t)32767)
 
-/* Calls `record` for each row, the header included, until the end of the input or an error. Records are borrowed for
+/* Calls `record` for each row of the text, the header included, until its end or an error. Records are borrowed for
  * that call.
  *
  * Cells are separated by commas; if the first line has none, by its tabs, else by its semicolons. Blanks belong to
  * cells. Lines end with LF, CR LF or CR; the last line needs no end. A leading UTF-8 byte order mark is dropped. Empty
  * lines are skipped, except that they are a NULL if the first record has one cell.
  *
- * Returns 0, or -1: with `e` as set by `input` or `record`; else ERROR_USAGE with "line N: " and the fault: a quote
+ * Returns 0, or -1: with `e` as set by `record`; else ERROR_USAGE with "line N: " and the fault: a quote
  * within an unquoted cell, text after a closing quote, an unclosed quote, another number of cells than the first
  * record, invalid UTF-8, or an exceeded limit. */
-int csv_read_rows(const struct csv_input *input,
+int csv_read_rows(const char *text, size_t length,
                   int (*record)(void *context, const struct csv_record *record, struct error *e), void *context,
                   struct error *e);

@@ -8,7 +8,7 @@
 #include "util/parse.h"
 #include "util/utf8.h"
 
-#define READ_BYTES ((size_t)256 << 10)
+#define PIECE_BYTES ((size_t)256 << 10) /* of a line, which limits what the parser holds of it */
 
 struct csv_reader {
     struct csv_parser parser;
@@ -92,7 +92,7 @@ static void end_line(int terminator, void *context)
     r->cell_bytes = 0;
 }
 
-/* Parses bytes of one line. */
+/* Parses bytes of one line, PIECE_BYTES at most. */
 static int parse_piece(struct csv_reader *r, const char *bytes, size_t length)
 {
     if (r->at_start)
@@ -114,49 +114,18 @@ static int parse_piece(struct csv_reader *r, const char *bytes, size_t length)
     return 0;
 }
 
-static int parse_block(struct csv_reader *r, const char *bytes, size_t length)
+static int parse_text(struct csv_reader *r, const char *text, size_t length)
 {
-    while (length > 0) {
-        const char *newline = memchr(bytes, '\n', length);
-        size_t n = newline ? (size_t)(newline - bytes) + 1 : length;
-        if (parse_piece(r, bytes, n) != 0)
+    const char *const end = text + length;
+    csv_set_delim(&r->parser, (unsigned char)csv_delimiter(text, length));
+    for (text += utf8_mark_length(text, length); text < end; text += length) {
+        const size_t most = (size_t)(end - text) < PIECE_BYTES ? (size_t)(end - text) : PIECE_BYTES;
+        const char *newline = memchr(text, '\n', most);
+        length = newline ? (size_t)(newline - text) + 1 : most;
+        if (parse_piece(r, text, length) != 0)
             return -1;
         r->line += newline != NULL;
-        bytes += n;
-        length -= n;
     }
-    return 0;
-}
-
-/* Fills `block` as far as there is input. Returns the number of bytes, -1 on an error. */
-static long read_block(const struct csv_input *input, char *block, struct error *e)
-{
-    size_t length = 0;
-    while (length < READ_BYTES) {
-        long n = input->read(input->context, block + length, READ_BYTES - length, e);
-        if (n < 0)
-            return -1;
-        if (n == 0)
-            break;
-        length += (size_t)n;
-    }
-    return (long)length;
-}
-
-static int parse_input(struct csv_reader *r, const struct csv_input *input, char *block)
-{
-    bool first = true;
-    long n;
-    while ((n = read_block(input, block, r->e)) > 0) {
-        if (first)
-            csv_set_delim(&r->parser, (unsigned char)csv_delimiter(block, (size_t)n));
-        size_t skip = first ? utf8_mark_length(block, (size_t)n) : 0;
-        if (parse_block(r, block + skip, (size_t)n - skip) != 0)
-            return -1;
-        first = false;
-    }
-    if (n < 0)
-        return -1;
     if (csv_fini(&r->parser, add_cell, end_line, r) != 0 && !r->failed)
         return line_error(r, r->record_line, "a quoted cell is not closed");
     return r->failed ? -1 : 0;
@@ -169,7 +138,7 @@ static int is_blank(unsigned char c)
     return 0;
 }
 
-int csv_read_rows(const struct csv_input *input,
+int csv_read_rows(const char *text, size_t length,
                   int (*record)(void *context, const struct csv_record *record, struct error *e), void *context,
                   struct error *e)
 {
@@ -178,8 +147,7 @@ int csv_read_rows(const struct csv_input *input,
         return error_set(e, ERROR_FAILED, "libcsv could not be started");
     csv_set_space_func(&r.parser, is_blank);
     csv_set_realloc_func(&r.parser, xrealloc);
-    OWNED char *block = xmalloc(READ_BYTES);
-    int rc = parse_input(&r, input, block);
+    int rc = parse_text(&r, text, length);
     free(r.cells);
     buffer_free(&r.text);
     csv_free(&r.parser);

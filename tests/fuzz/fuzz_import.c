@@ -25,37 +25,19 @@ static struct sweep *the_sweep(void)
     return sweep;
 }
 
-struct source {
-    const uint8_t *data;
-    size_t left;
-    struct import_table *table;
-};
-
-static long give(void *context, void *bytes, size_t room, struct error *e)
-{
-    (void)e;
-    struct source *s = context;
-    size_t n = s->left < room ? s->left : room;
-    if (n > 0)
-        memcpy(bytes, s->data, n);
-    s->data += n;
-    s->left -= n;
-    return (long)n;
-}
-
 static int take(void *context, const struct csv_record *record, struct error *e)
 {
-    struct source *s = context;
+    struct import_table **table = context;
     const char **texts = xcalloc(record->count + 1, sizeof *texts);
     for (size_t i = 0; i < record->count; i++)
         texts[i] = record->cells[i].kind == CELL_TEXT ? xstrndup(record->cells[i].text, record->cells[i].length) : NULL;
     int rc;
-    if (s->table) {
-        rc = import_table_add(s->table, record->line, texts, e);
+    if (*table) {
+        rc = import_table_add(*table, record->line, texts, e);
     } else {
         for (size_t i = 0; i < record->count; i++)
             texts[i] = texts[i] ? texts[i] : xstrdup("");
-        rc = import_table_create(the_sweep(), "table.csv", texts, record->count, &s->table, e);
+        rc = import_table_create(the_sweep(), "table.csv", texts, record->count, table, e);
     }
     for (size_t i = 0; i < record->count; i++)
         free((char *)texts[i]);
@@ -76,11 +58,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error e = ERROR_INIT;
-    struct source source = {data, size, NULL};
-    const struct csv_input input = {give, &source};
+    struct import_table *table = NULL;
     size_t lines = 0;
-    if (csv_read_rows(&input, take, &source, &e) == 0 && source.table)
-        import_table_read(source.table, look, &lines, &e);
-    import_table_free(source.table);
+    if (csv_read_rows((const char *)data, size, take, &table, &e) == 0 && table)
+        import_table_read(table, look, &lines, &e);
+    import_table_free(table);
     return 0;
 }

@@ -6,26 +6,6 @@
 #include "util/decimal.h"
 #include "util/rng.h"
 
-/* Gives `text` in pieces of at most `step` bytes. */
-struct fixture_input {
-    const char *text;
-    size_t length, step, at;
-    size_t fail_at; /* offset from which reading fails, or NEVER */
-};
-
-static long fixture_read(void *context, void *bytes, size_t room, struct error *e)
-{
-    struct fixture_input *f = context;
-    if (f->at >= f->fail_at)
-        return error_set(e, ERROR_FAILED, "input gone");
-    size_t n = f->length - f->at;
-    n = n < room ? n : room;
-    n = n < f->step ? n : f->step;
-    memcpy(bytes, f->text + f->at, n);
-    f->at += n;
-    return (long)n;
-}
-
 /* Records as text: "1:[a][~]" for a line with the text a and a NULL. */
 static int show_record(void *context, const struct csv_record *record, struct error *e)
 {
@@ -42,12 +22,6 @@ static int show_record(void *context, const struct csv_record *record, struct er
         buffer_add_char(out, ']');
     }
     return 0;
-}
-
-static int read_shown(const char *text, size_t length, size_t step, struct buffer *out, struct error *e)
-{
-    struct fixture_input f = {text, length, step, 0, NEVER};
-    return csv_read_rows(&(struct csv_input){fixture_read, &f}, show_record, out, e);
 }
 
 #define MISPLACED "a quote inside an unquoted cell, or text after a closing quote"
@@ -75,23 +49,22 @@ TEST(csv_read__each_text__records_or_the_line_that_is_wrong)
         {"a\n1,2", "1:[a]", "line 2: it has 2 cells, but the first line has 1"},
         {"a,b\n1,\xFFq\n", "1:[a][b]", "line 2: not UTF-8 text; make it so: iconv -f LATIN1 -t UTF-8"},
     };
-    for (size_t i = 0; i < LENGTH(cases); i++)
-        for (size_t step = 1; step < 4; step++) {
-            struct error e = ERROR_INIT;
-            OWNED_BUFFER out = BUFFER_INIT;
-            int rc = read_shown(cases[i].text, strlen(cases[i].text), step, &out, &e);
-            assert_int_equal(rc, cases[i].message ? -1 : 0);
-            assert_string_equal(buffer_text(&out), cases[i].records);
-            assert_string_equal(e.text, cases[i].message ? cases[i].message : "");
-            assert_int_equal(e.kind == ERROR_USAGE, rc < 0);
-        }
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct error e = ERROR_INIT;
+        OWNED_BUFFER out = BUFFER_INIT;
+        int rc = csv_read_rows(cases[i].text, strlen(cases[i].text), show_record, &out, &e);
+        assert_int_equal(rc, cases[i].message ? -1 : 0);
+        assert_string_equal(buffer_text(&out), cases[i].records);
+        assert_string_equal(e.text, cases[i].message ? cases[i].message : "");
+        assert_int_equal(e.kind == ERROR_USAGE, rc < 0);
+    }
 }
 
 TEST(csv_read__nul_bytes__kept)
 {
     OWNED_BUFFER out = BUFFER_INIT;
     static const char text[] = "a\0b,\"\0\"\n";
-    FAIL_IF(read_shown(text, sizeof text - 1, 1000, &out, &e));
+    FAIL_IF(csv_read_rows(text, sizeof text - 1, show_record, &out, &e));
     assert_int_equal(out.length, sizeof "1:[a\0b][\0]" - 1);
     assert_memory_equal(out.data, "1:[a\0b][\0]", out.length);
 }
@@ -103,42 +76,17 @@ TEST(csv_read__too_many_cells__refused)
     memset(text, ',', length);
     text[length] = '\0';
     OWNED_BUFFER out = BUFFER_INIT;
-    FAILS_WITH(read_shown(text, length, length, &out, &e), "line 1: too many cells");
-}
-
-static long endless_quoted(void *context, void *bytes, size_t room, struct error *e)
-{
-    bool *begun = context;
-    (void)e;
-    memset(bytes, 'x', room);
-    if (!*begun)
-        memset(bytes, '"', 1);
-    *begun = true;
-    return (long)room;
+    FAILS_WITH(csv_read_rows(text, length, show_record, &out, &e), "line 1: too many cells");
 }
 
 TEST(csv_read__cell_without_end__refused_at_the_limit)
 {
-    bool begun = false;
-    FAILS_WITH(csv_read_rows(&(struct csv_input){endless_quoted, &begun}, show_record, NULL, &e),
+    const size_t length = CSV_CELL_BYTES_MAX + (1 << 20);
+    OWNED char *text = xmalloc(length);
+    memset(text, 'x', length);
+    text[0] = '"';
+    FAILS_WITH(csv_read_rows(text, length, show_record, NULL, &e),
                "line 1: a cell is larger than 64 MiB; is a closing quote missing?");
-}
-
-struct long_input {
-    size_t blocks;    /* left to give */
-    bool empty_lines; /* else one cell per block */
-};
-
-static long read_long(void *context, void *bytes, size_t room, struct error *e)
-{
-    struct long_input *f = context;
-    (void)e;
-    if (f->blocks == 0)
-        return 0;
-    f->blocks--;
-    memset(bytes, f->empty_lines ? '\n' : 'x', room);
-    ((char *)bytes)[room - 1] = '\n';
-    return (long)room;
 }
 
 static int count_record(void *context, const struct csv_record *record, struct error *e)
@@ -149,13 +97,17 @@ static int count_record(void *context, const struct csv_record *record, struct e
     return 0;
 }
 
-TEST(csv_read__inputs_longer_than_a_cell_may_be__read)
+TEST(csv_read__text_longer_than_a_cell_may_be__read)
 {
+    const size_t length = CSV_CELL_BYTES_MAX + (1 << 20), cell = 1 << 18;
+    OWNED char *text = xmalloc(length);
     for (int empty_lines = 0; empty_lines < 2; empty_lines++) {
         size_t records = 0;
-        struct long_input f = {(CSV_CELL_BYTES_MAX >> 18) + 10, empty_lines};
-        FAIL_IF(csv_read_rows(&(struct csv_input){read_long, &f}, count_record, &records, &e));
-        assert_int_equal(records, empty_lines ? 0 : (CSV_CELL_BYTES_MAX >> 18) + 10);
+        memset(text, empty_lines ? '\n' : 'x', length);
+        for (size_t i = cell - 1; i < length; i += cell)
+            text[i] = '\n';
+        FAIL_IF(csv_read_rows(text, length, count_record, &records, &e));
+        assert_int_equal(records, empty_lines ? 0 : length / cell);
     }
 }
 
@@ -166,16 +118,11 @@ static int refuse_second(void *context, const struct csv_record *record, struct 
     return record->line == 2 ? error_set(e, ERROR_FAILED, "no such column") : 0;
 }
 
-TEST(csv_read__callback_and_input_errors__passed_through)
+TEST(csv_read__callback_error__passed_through)
 {
     size_t seen = 0;
-    struct fixture_input f = {"a\nb\nc\nd\n", 8, 100, 0, NEVER};
-    FAILS_WITH(csv_read_rows(&(struct csv_input){fixture_read, &f}, refuse_second, &seen, &e), "no such column");
+    FAILS_WITH(csv_read_rows("a\nb\nc\nd\n", 8, refuse_second, &seen, &e), "no such column");
     assert_int_equal(seen, 2);
-
-    OWNED_BUFFER out = BUFFER_INIT;
-    f = (struct fixture_input){"a\nb\nc\nd\n", 8, 2, 0, 4};
-    FAILS_WITH(csv_read_rows(&(struct csv_input){fixture_read, &f}, show_record, &out, &e), "input gone");
 }
 
 TEST(csv_formula__guards__undone_exactly_once)
@@ -291,8 +238,7 @@ static void round_trip(size_t columns, uint64_t seed, bool lf)
                      0);
 
     struct comparison c = {.cells = cells, .columns = columns};
-    struct fixture_input input = {s.text.data, s.text.length, 777, 0, NEVER};
-    if (csv_read_rows(&(struct csv_input){fixture_read, &input}, compare_record, &c, &e) != 0)
+    if (csv_read_rows(s.text.data, s.text.length, compare_record, &c, &e) != 0)
         fail_msg("%s", e.text);
     assert_int_equal(c.records, ROWS + 1);
     for (size_t i = 0; i < ROWS * columns; i++)
