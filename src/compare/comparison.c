@@ -10,6 +10,7 @@
 #include "compare/compared_jobs.h"
 #include "config/own_metrics.h"
 #include "expression/rewrite.h"
+#include "results/json.h"
 #include "store/sweeps.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
@@ -566,161 +567,82 @@ static int read_free(struct db *db, struct pairing *p, struct error *e)
 
 /* --- key ties --- */
 
-/* Finds keys that cannot be changed alone, because the sweep file connects them with others. */
+/* Keys that cannot be changed alone, because the sweep file connects them with others. */
 
-#define DERIVED_DEEPEST 20
-
-static void add_new(struct string_list *l, char *text)
-{
-    if (string_list_find(l, text) == l->count)
-        string_list_add(l, text);
-    else
-        free(text);
-}
-
-static const struct derived *find_derived(const struct sweep *s, const char *name)
-{
-    return FIND(i, s->derived_count, strcmp(s->derived[i].name, name) == 0, &s->derived[i]);
-}
-
-/* Who gets the words of an expression. */
-struct word_taking {
-    const struct sweep *sweep;
-    int depth;
-    struct string_list *out;
-};
-
-static void add_words(const struct word_taking *w, const char *expression);
-
-/* Adds the name without its section, and for a derived key also the names of its own expression. */
 static int add_word(void *context, const char *name, bool quoted, struct buffer *sql, struct error *e)
 {
-    const struct word_taking *w = context;
-    const struct derived *d = find_derived(w->sweep, name);
-    const char *dot = strrchr(name, '.');
     (void)quoted;
     (void)sql;
     (void)e;
-    if (d && w->depth < DERIVED_DEEPEST)
-        add_words(&(struct word_taking){w->sweep, w->depth + 1, w->out}, d->expression);
-    add_new(w->out, xstrdup(dot ? dot + 1 : name));
+    cJSON_AddItemToArray(context, cJSON_CreateString(name));
     return 0;
 }
 
-static void add_words(const struct word_taking *w, const char *expression)
+/* `name`: of the derived key that it is; NULL: of none. */
+static void add_expression(cJSON *list, const char *name, const char *expression)
 {
-    const struct rewriter rewriter = {.name = add_word, .context = (void *)w};
+    cJSON *words = cJSON_AddArrayToObject(JSON_ITEM(list, JSON_TEXT("name", name)), "words");
+    const struct rewriter rewriter = {.name = add_word, .context = words};
     OWNED_BUFFER sql = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
     rewrite_expression(expression ? expression : "", &rewriter, &sql, &ignored);
 }
 
-static const char *bare(const char *key)
+/* What connects keys, for src/compare/tied_keys.sql. */
+static cJSON *connections_of(const struct sweep *s)
 {
-    const char *dot = strchr(key, '.');
-    return dot ? dot + 1 : key;
-}
-
-/* Adds all words of an expression that reads the key. */
-static void add_expression(const struct sweep *s, const char *expression, const char *key, struct string_list *out)
-{
-    OWNED_LIST words = STRING_LIST_INIT;
-    add_words(&(struct word_taking){s, 0, &words}, expression);
-    bool reads = string_list_find(&words, key) < words.count;
-    for (size_t i = 0; reads && i < words.count; i++)
-        add_new(out, xstrdup(words.items[i]));
-}
-
-static void add_axis(const struct axis *axis, const char *key, struct string_list *out)
-{
-    const bool has = ANY(k, axis->key_count, strcmp(axis->keys[k], key) == 0);
-    for (size_t k = 0; has && k < axis->key_count; k++)
-        add_new(out, xstrdup(axis->keys[k]));
-}
-
-static void add_tied(const struct sweep *s, const char *key, struct string_list *out)
-{
+    cJSON *list = cJSON_CreateArray();
     for (size_t i = 0; i < s->rule_count; i++) {
-        add_expression(s, s->rules[i].require, key, out);
-        add_expression(s, s->rules[i].when, key, out);
+        add_expression(list, NULL, s->rules[i].require);
+        add_expression(list, NULL, s->rules[i].when);
     }
     for (size_t i = 0; i < s->derived_count; i++)
-        add_expression(s, s->derived[i].expression, key, out);
+        add_expression(list, s->derived[i].name, s->derived[i].expression);
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         for (size_t b = 0; b < s->sections[kind].block_count; b++)
-            for (size_t a = 0; a < s->sections[kind].blocks[b].axis_count; a++)
-                add_axis(&s->sections[kind].blocks[b].axes[a], key, out);
+            for (size_t a = 0; a < s->sections[kind].blocks[b].axis_count; a++) {
+                const struct axis *axis = &s->sections[kind].blocks[b].axes[a];
+                cJSON *group = cJSON_CreateObject(),
+                      *keys = cJSON_CreateStringArray((const char *const *)axis->keys, (int)axis->key_count);
+                cJSON_AddItemToObject(group, "keys", keys);
+                cJSON_AddItemToArray(list, group);
+            }
+    return list;
 }
 
-static bool is_batch(const char *key)
+/* The keys with several values, but for the global batch, which defines the work done. */
+static cJSON *swept_keys(const struct compared_jobs *jobs, const char *but)
 {
-    return strcmp(key, "global_batch") == 0 || strcmp(key, "train_batch_size") == 0;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const char *x = *(char *const *)a, *y = *(char *const *)b;
-    bool x_micro = strcasestr(x, "micro"), y_micro = strcasestr(y, "micro");
-    return x_micro != y_micro ? y_micro - x_micro : strcmp(x, y);
-}
-
-/* The keys with several values. The micro-batch comes first: it affects a step most, so if either of two keys could
- * stay equal, it should. */
-static void find_swept(const struct compared_jobs *jobs, const char *key, struct string_list *out)
-{
+    cJSON *list = cJSON_CreateArray();
     for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
         for (size_t k = 0; k < jobs->sections[kind].key_count; k++) {
             const struct compared_key *one = &jobs->sections[kind].keys[k];
-            if (one->distinct > 1 && !one->is_label && !one->is_replicate && !is_batch(one->name) &&
-                strcmp(one->name, key) != 0)
-                add_new(out, xstrdup(one->name));
+            if (one->distinct > 1 && !one->is_label && !one->is_replicate && strcmp(one->name, "global_batch") != 0 &&
+                strcmp(one->name, "train_batch_size") != 0 && strcmp(one->name, but) != 0)
+                cJSON_AddItemToArray(list, cJSON_CreateString(one->name));
         }
-    if (out->count)
-        qsort(out->items, out->count, sizeof *out->items, by_name);
-}
-
-/* Keys that follow `key` may have followers of their own. `found` marks which of `swept` are connected. */
-static void find_followers(const struct sweep *s, const char *key, const struct string_list *swept, bool *found)
-{
-    OWNED_LIST words = STRING_LIST_INIT;
-    add_tied(s, key, &words);
-    for (size_t i = 0; i < swept->count; i++)
-        if (!found[i] && string_list_find(&words, swept->items[i]) < words.count) {
-            found[i] = true;
-            find_followers(s, swept->items[i], swept, found);
-        }
-}
-
-static void add_followers(const struct sweep *s, const char *key, const struct string_list *swept,
-                          struct string_list *out)
-{
-    OWNED bool *found = xcalloc(swept->count + 1, sizeof *found);
-    find_followers(s, key, swept, found);
-    for (size_t i = 0; i < swept->count; i++)
-        if (found[i])
-            string_list_add(out, xstrdup(swept->items[i]));
+    return list;
 }
 
 /* Adds the keys with several values in the current sweep that are connected with `key`: a rule or derived key reads
  * both, directly or through derived keys, or they are tied ("(tp, dp)"). Keys connected with these are added in turn.
- * The global batch, which defines the work done, and replicate keys are never added. Adds nothing if the recorded file
- * can no longer be read. */
+ * Adds nothing if the recorded file can no longer be read. */
 static int key_ties_read(struct db *db, const struct compared_jobs *jobs, const char *key, struct string_list *out,
                          struct error *e)
 {
-    OWNED_LIST swept = STRING_LIST_INIT;
-    struct sweep *sweep = NULL;
+    OWNED_SWEEP *sweep = NULL;
+    OWNED char *path = NULL, *text = NULL;
     struct error unreadable = ERROR_INIT;
-    char *path = NULL, *text = NULL;
+    const char *dot = strchr(key, '.'), *bare = dot ? dot + 1 : key;
     int64_t id;
     if (sweep_read_current(db, &id, &path, &text, e) < 0)
         return -1;
-    find_swept(jobs, bare(key), &swept);
-    if (sweep_parse(path, text, strlen(text), &sweep, &unreadable) == 0)
-        add_followers(sweep, bare(key), &swept, out);
-    sweep_free(sweep);
-    free_all(path, text);
-    return 0;
+    if (sweep_parse(path, text, strlen(text), &sweep, &unreadable) != 0)
+        return 0;
+    OWNED_JSON *connections = connections_of(sweep), *swept = swept_keys(jobs, bare);
+    OWNED char *connected = cJSON_PrintUnformatted(connections), *among = cJSON_PrintUnformatted(swept);
+    return db_query_texts(db, embedded_text("src/compare/tied_keys.sql"),
+                          VALUES(sql_text(bare), sql_text(connected), sql_text(among)), out, e);
 }
 
 /* --- comparison --- */
