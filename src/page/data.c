@@ -61,17 +61,17 @@ enum html_role html_role_of(const char *title, enum html_role *section)
     return *section;
 }
 
-static void add_columns(struct html_data *d, const struct stmt *s, char *const *units)
+static void add_columns(struct html_data *d, const struct result_column *columns, size_t count)
 {
     const size_t rows = d->jobs_in_all < HTML_JOBS_MOST ? (size_t)d->jobs_in_all : HTML_JOBS_MOST;
     enum html_role section = HTML_FIXED;
-    d->column_count = (size_t)stmt_column_count(s);
+    d->column_count = count;
     d->columns = arena_keep(&d->blocks, xcalloc(d->column_count + 1, sizeof *d->columns));
     for (size_t i = 0; i < d->column_count; i++) {
         struct html_column *c = &d->columns[i];
-        c->title = arena_text(&d->blocks, stmt_column_name(s, (int)i));
+        c->title = arena_text(&d->blocks, columns[i].name);
         c->role = html_role_of(c->title, &section);
-        c->unit = arena_text(&d->blocks, units[i] ? units[i] : "");
+        c->unit = arena_text(&d->blocks, columns[i].unit ? columns[i].unit : "");
         c->values = arena_keep(&d->blocks, xcalloc(rows + 1, sizeof *c->values));
     }
 }
@@ -113,18 +113,13 @@ static int read_rows(struct html_data *d, struct stmt *s, struct error *e)
 static int read_results(struct db *db, struct html_data *d, struct error *e)
 {
     const struct result_query q = {.limit = HTML_JOBS_MOST};
-    struct stmt *s = NULL;
-    char **units = NULL;
-    if (result_query_open(db, &q, &s, e) < 0)
+    OWNED_STMT *s = NULL;
+    struct result_column *columns = NULL;
+    if (result_query_open(db, &q, &s, e) < 0 || result_columns(db, s, UNITS_ALL, false, &columns, e) < 0)
         return -1;
-    int rc = result_units(db, s, UNITS_ALL, &units, e);
-    if (rc == 0) {
-        add_columns(d, s, units);
-        rc = read_rows(d, s, e);
-    }
-    result_units_free(units, s);
-    stmt_free(s);
-    return rc;
+    add_columns(d, columns, (size_t)stmt_column_count(s));
+    result_columns_free(columns);
+    return read_rows(d, s, e);
 }
 
 /* --- values of keys in order --- */

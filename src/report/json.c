@@ -36,7 +36,7 @@ static void add_object(struct writer *w, const struct cell *cells, void (*add)(s
     for (size_t i = 0; i < w->rows->column_count; i++) {
         if (i > 0)
             buffer_add_char(&w->text, ',');
-        buffer_add_json_string(&w->text, w->rows->names[i], strlen(w->rows->names[i]));
+        buffer_add_json_string(&w->text, w->rows->columns[i].name, strlen(w->rows->columns[i].name));
         buffer_add_char(&w->text, ':');
         add(&w->text, &cells[i]);
     }
@@ -70,11 +70,11 @@ static void document_header(struct writer *w)
 {
     buffer_printf(&w->text, "{\n\"schema_version\": %d,\n\"columns\": [", JSON_SCHEMA_VERSION);
     for (size_t i = 0; i < w->rows->column_count; i++) {
-        const char *unit = w->rows->units && w->rows->units[i] ? w->rows->units[i] : "";
+        const char *name = w->rows->columns[i].name, *unit = w->rows->columns[i].unit;
         buffer_add_text(&w->text, i > 0 ? ", {\"name\": " : "{\"name\": ");
-        buffer_add_json_string(&w->text, w->rows->names[i], strlen(w->rows->names[i]));
+        buffer_add_json_string(&w->text, name, strlen(name));
         buffer_add_text(&w->text, ", \"unit\": ");
-        if (*unit)
+        if (unit && *unit)
             buffer_add_json_string(&w->text, unit, strlen(unit));
         else
             buffer_add_text(&w->text, "null");

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "results/query.h"
 #include "util/error.h"
 
 enum cell_kind {
@@ -29,8 +30,7 @@ struct cell {
 
 struct row_source {
     size_t column_count;
-    const char *const *names; /* NUL-terminated, any bytes */
-    const char *const *units; /* NULL, or the unit of each column, NULL or "" for none */
+    const struct result_column *columns;
     /* Fills `column_count` cells. Returns 1 for a row, 0 at the end (not called again), -1 with `e` set. */
     int (*next)(void *context, struct cell *cells, struct error *e);
     void *context;

@@ -7,8 +7,8 @@
 
 struct statement_rows {
     struct stmt *statement;
-    enum key_type *types; /* NULL: as in SQLite */
-    bool is_json;         /* the format writes booleans and JSON as such */
+    const struct result_column *columns;
+    bool is_json; /* the format writes booleans and JSON as such */
     uint64_t count;
 };
 
@@ -47,42 +47,27 @@ static int next_row(void *context, struct cell *cells, struct error *e)
     int rc = stmt_next(r->statement, e);
     for (int i = 0; rc > 0 && i < stmt_column_count(r->statement); i++) {
         cells[i] = cell_of(r->statement, i);
-        if (r->types)
-            give_type(&cells[i], r->types[i], r->is_json);
+        give_type(&cells[i], r->columns[i].type, r->is_json);
     }
     r->count += rc > 0;
     return rc;
 }
 
-/* Copies, because SQLite's own may move at the first step. */
-static char **names_of(const struct stmt *s)
-{
-    char **names = xcalloc((size_t)stmt_column_count(s) + 1, sizeof *names);
-    for (int i = 0; i < stmt_column_count(s); i++)
-        names[i] = xstrdup(stmt_column_name(s, i));
-    return names;
-}
-
 int statement_rows_render(struct db *db, struct stmt *s, const struct shown_rows *shown, uint64_t *count,
                           struct error *e)
 {
+    const enum unit_form form = shown->format == &report_document ? UNITS_BARE
+                                : shown->options.units            ? UNITS_ALL
+                                                                  : UNITS_SHOWN;
     struct statement_rows rows = {.statement = s, .is_json = shown->format->is_json};
-    char **units = NULL;
-    int rc = result_units(db, s,
-                          shown->format == &report_document ? UNITS_BARE
-                          : shown->options.units            ? UNITS_ALL
-                                                            : UNITS_SHOWN,
-                          &units, e);
-    if (rc == 0 && shown->has_keys)
-        rc = result_key_types(db, s, &rows.types, e);
+    struct result_column *columns = NULL;
+    int rc = result_columns(db, s, form, shown->has_keys, &columns, e);
+    rows.columns = columns;
     if (rc == 0) {
-        OWNED_STRINGS names = names_of(s);
-        const struct row_source source = {(size_t)stmt_column_count(s), (const char *const *)names,
-                                          (const char *const *)units, next_row, &rows};
+        const struct row_source source = {(size_t)stmt_column_count(s), columns, next_row, &rows};
         rc = shown->format->render(&source, &shown->options, shown->sink, e);
     }
-    result_units_free(units, s);
-    free(rows.types);
+    result_columns_free(columns);
     if (count)
         *count = rows.count;
     return rc;

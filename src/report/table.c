@@ -127,16 +127,17 @@ static void write_rule(struct table *t)
 /* Index of the n-th most important column. */
 static size_t nth_column(const struct table *t, size_t n)
 {
-    const char *const *kept = t->writer.options->kept, *const *names = t->writer.rows->names;
+    const char *const *kept = t->writer.options->kept;
+    const struct result_column *columns = t->writer.rows->columns;
     size_t passed = 0;
     for (const char *const *k = kept; k && *k; k++)
         for (size_t i = 0; i < t->column_count; i++)
-            if (strcmp(names[i], *k) == 0 && passed++ == n)
+            if (strcmp(columns[i].name, *k) == 0 && passed++ == n)
                 return i;
     for (size_t i = 0; i < t->column_count; i++) {
         bool is_kept = false;
         for (const char *const *k = kept; k && *k; k++)
-            is_kept |= strcmp(names[i], *k) == 0;
+            is_kept |= strcmp(columns[i].name, *k) == 0;
         if (!is_kept && passed++ == n)
             return i;
     }

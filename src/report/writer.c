@@ -48,13 +48,12 @@ void writer_free(struct writer *w)
     buffer_free(&w->scratch);
 }
 
-static void add_texts(struct writer *w, const struct row_format *format, const char *const *texts, struct cell *cells)
+static void add_head(struct writer *w, const struct row_format *format, bool units, struct cell *cells)
 {
     for (size_t i = 0; i < w->rows->column_count; i++) {
-        const char *text = texts ? texts[i] : NULL;
-        cells[i] = text && (*text || texts == w->rows->names)
-                       ? (struct cell){.kind = CELL_TEXT, .text = text, .length = strlen(text)}
-                       : (struct cell){.kind = CELL_NULL};
+        const char *text = units ? w->rows->columns[i].unit : w->rows->columns[i].name;
+        cells[i] = text && (*text || !units) ? (struct cell){.kind = CELL_TEXT, .text = text, .length = strlen(text)}
+                                             : (struct cell){.kind = CELL_NULL};
     }
     format->row(w, cells);
 }
@@ -68,9 +67,9 @@ int writer_rows(const struct row_format *format, const struct row_source *rows, 
     if (format->header)
         format->header(&w);
     if (format->has_names)
-        add_texts(&w, format, rows->names, cells);
+        add_head(&w, format, false, cells);
     if (format->has_names && options->units)
-        add_texts(&w, format, rows->units, cells);
+        add_head(&w, format, true, cells);
     while ((more = rows->next(rows->context, cells, e)) > 0) {
         format->row(&w, cells);
         w.row_count++;
@@ -102,8 +101,8 @@ void writer_add_for_people(struct buffer *out, const struct cell *cell)
 
 void writer_add_title(struct buffer *out, const struct row_source *rows, size_t column)
 {
-    const char *unit = rows->units ? rows->units[column] : NULL;
-    buffer_add_text(out, rows->names[column]);
+    const char *unit = rows->columns[column].unit;
+    buffer_add_text(out, rows->columns[column].name);
     if (unit && *unit)
         buffer_printf(out, " (%s)", unit);
 }

@@ -81,10 +81,10 @@ static void add_cell(struct sheet *s, const char *name, lxw_row_t row, lxw_col_t
 static lxw_row_t add_header(struct sheet *s, const struct row_source *rows, bool units)
 {
     for (size_t i = 0; i < rows->column_count; i++)
-        add_text(s, 0, (lxw_col_t)i, rows->names[i], strlen(rows->names[i]), s->bold);
-    for (size_t i = 0; units && rows->units && i < rows->column_count; i++)
-        if (rows->units[i] && rows->units[i][0])
-            add_text(s, 1, (lxw_col_t)i, rows->units[i], strlen(rows->units[i]), s->bold);
+        add_text(s, 0, (lxw_col_t)i, rows->columns[i].name, strlen(rows->columns[i].name), s->bold);
+    for (size_t i = 0; units && i < rows->column_count; i++)
+        if (rows->columns[i].unit && rows->columns[i].unit[0])
+            add_text(s, 1, (lxw_col_t)i, rows->columns[i].unit, strlen(rows->columns[i].unit), s->bold);
     worksheet_freeze_panes(s->page, units ? 2 : 1, 0);
     return units ? 2 : 1;
 }
@@ -100,7 +100,7 @@ static int add_rows(struct sheet *s, const struct row_source *rows, lxw_row_t ro
             break;
         }
         for (size_t i = 0; i < rows->column_count; i++)
-            add_cell(s, rows->names[i], row, (lxw_col_t)i, &cells[i]);
+            add_cell(s, rows->columns[i].name, row, (lxw_col_t)i, &cells[i]);
         row++;
     }
     return rc;

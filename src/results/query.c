@@ -400,62 +400,46 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
     return rc;
 }
 
-/* --- units --- */
+/* --- columns --- */
 
-int result_units(struct db *db, const struct stmt *s, enum unit_form form, char ***out, struct error *e)
+int result_columns(struct db *db, const struct stmt *s, enum unit_form form, bool has_keys, struct result_column **out,
+                   struct error *e)
 {
-    OWNED_STMT *q = NULL;
-    if (db_prepare(db,
-                   "WITH own (name, unit) AS (VALUES ('duration_ms', 'ms'), ('max_rss', 'B'), ('predicted_memory', "
-                   "'B'), ('predicted_time', 's')) SELECT unit FROM own WHERE ?3 AND name = ?1"
-                   " UNION ALL SELECT iif(?2, unit, unit || coalesce(iif(unit <> '', ' ', '') || counter, '') ||"
-                   " coalesce(', rank ' || rank, '')) FROM metric_definition WHERE unit || coalesce(counter, '') <> ''"
-                   " AND (name = ?1 OR 'metric.' || name = ?1)",
-                   &q, e) < 0)
-        return -1;
-    char **units = xcalloc((size_t)stmt_column_count(s) + 1, sizeof *units);
-    int rc = 0;
-    for (int i = 0; rc == 0 && i < stmt_column_count(s); i++) {
-        stmt_bind(q, VALUES(sql_text(stmt_column_name(s, i)), sql_int(form == UNITS_BARE), sql_int(form == UNITS_ALL)));
-        rc = stmt_next(q, e);
-        if (rc > 0)
-            units[i] = xstrdup(stmt_text(q, 0));
-        stmt_reset(q);
-        rc = rc < 0 ? -1 : 0;
-    }
-    if (rc < 0) {
-        result_units_free(units, s);
-        return -1;
-    }
-    *out = units;
-    return 0;
-}
-
-void result_units_free(char **units, const struct stmt *s)
-{
-    for (int i = 0; units && i < stmt_column_count(s); i++)
-        free(units[i]);
-    free(units);
-}
-
-/* --- types --- */
-
-int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, struct error *e)
-{
+    static const char sql[] =
+        "WITH own (name, unit) AS (VALUES ('duration_ms', 'ms'), ('max_rss', 'B'), ('predicted_memory', "
+        "'B'), ('predicted_time', 's')) SELECT unit FROM own WHERE ?3 AND name = ?1"
+        " UNION ALL SELECT iif(?2, unit, unit || coalesce(iif(unit <> '', ' ', '') || counter, '') ||"
+        " coalesce(', rank ' || rank, '')) FROM metric_definition WHERE unit || coalesce(counter, '') <> ''"
+        " AND (name = ?1 OR 'metric.' || name = ?1)";
     const int count = stmt_column_count(s);
-    enum key_type *types = xcalloc((size_t)count + 1, sizeof *types);
-    struct stmt *q = NULL;
-    int rc;
-    while ((rc = db_next(db, embedded_text("src/results/key_types.sql"), NO_VALUES, &q, e)) > 0)
+    struct result_column *columns = xcalloc((size_t)count + 1, sizeof *columns);
+    OWNED_STMT *unit = NULL, *type = NULL;
+    int rc = db_prepare(db, sql, &unit, e);
+    for (int i = 0; rc >= 0 && i < count; i++) {
+        columns[i].name = xstrdup(stmt_column_name(s, i));
+        stmt_reset(unit);
+        stmt_bind(unit, VALUES(sql_text(columns[i].name), sql_int(form == UNITS_BARE), sql_int(form == UNITS_ALL)));
+        rc = stmt_next(unit, e);
+        columns[i].unit = rc > 0 ? stmt_copy_text(unit, 0) : NULL;
+    }
+    while (rc >= 0 && has_keys &&
+           (rc = db_next(db, embedded_text("src/results/key_types.sql"), NO_VALUES, &type, e)) > 0)
         for (int i = 0; i < count; i++)
-            if (strcasecmp(stmt_column_name(s, i), stmt_text(q, 0)) == 0)
-                types[i] = (enum key_type)stmt_int(q, 1);
+            if (strcasecmp(columns[i].name, stmt_text(type, 0)) == 0)
+                columns[i].type = (enum key_type)stmt_int(type, 1);
     if (rc < 0) {
-        free(types);
+        result_columns_free(columns);
         return -1;
     }
-    *out = types;
+    *out = columns;
     return 0;
+}
+
+void result_columns_free(struct result_column *columns)
+{
+    for (struct result_column *c = columns; c && c->name; c++)
+        free_all(c->name, c->unit);
+    free(columns);
 }
 
 /* The view `ranking` has it as its second column; without an objective that is called so, and is empty. */

@@ -39,11 +39,6 @@ enum unit_form {
     UNITS_ALL,   /* as shown, and of the view's own columns */
 };
 
-/* The unit of each column of `s`, NULL where there is none.
- * `*out` and what it holds are the caller's: result_units_free. */
-int result_units(struct db *db, const struct stmt *s, enum unit_form form, char ***out, struct error *e);
-void result_units_free(char **units, const struct stmt *s);
-
 /* The types that SQLite does not have. */
 enum key_type {
     KEY_AS_IT_IS,
@@ -52,8 +47,16 @@ enum key_type {
     KEY_OTHER, /* a float with all digits: two jobs may differ in the last */
 };
 
-/* The types of the columns of `s` that show keys, from the specs that the database has; the caller's, free(). */
-int result_key_types(struct db *db, const struct stmt *s, enum key_type **out, struct error *e);
+struct result_column {
+    char *name, *unit; /* unit NULL: none */
+    enum key_type type;
+};
+
+/* The columns of `s`, and one without a name after them; with `has_keys` those named like keys are keys, of the types
+ * that the specs of the database give them. `*out` is the caller's: result_columns_free. */
+int result_columns(struct db *db, const struct stmt *s, enum unit_form form, bool has_keys, struct result_column **out,
+                   struct error *e);
+void result_columns_free(struct result_column *columns);
 
 /* --- a part of the jobs as a sweep file --- */
 

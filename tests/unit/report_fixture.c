@@ -24,6 +24,15 @@ int fixture_write(void *context, const void *bytes, size_t length, struct error 
     return 0;
 }
 
+struct row_source fixture_source(size_t count, const char *const *names, const char *const *units,
+                                 struct fixture_rows *rows)
+{
+    static struct result_column columns[64];
+    for (size_t i = 0; i < count; i++)
+        columns[i] = (struct result_column){.name = (char *)names[i], .unit = (char *)(units ? units[i] : NULL)};
+    return (struct row_source){count, columns, fixture_next, rows};
+}
+
 char *fixture_render(render_function *render, const struct cell *cells, size_t row_count, const char *const *names,
                      const char *const *units, struct render_options options)
 {
@@ -32,7 +41,7 @@ char *fixture_render(render_function *render, const struct cell *cells, size_t r
         column_count++;
     struct fixture_rows f = {cells, row_count, column_count, NEVER, 0, 0};
     struct fixture_sink s = {BUFFER_INIT, NEVER, 0};
-    struct row_source rows = {column_count, names, units, fixture_next, &f};
+    struct row_source rows = fixture_source(column_count, names, units, &f);
     struct report_sink sink = {fixture_write, &s};
     FAIL_IF(render(&rows, &options, &sink, &e));
     return buffer_take(&s.text);

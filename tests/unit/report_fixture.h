@@ -41,6 +41,9 @@ struct fixture_sink {
 };
 
 int fixture_next(void *context, struct cell *cells, struct error *e);
+/* `units` NULL: none. It stands until it is called again. */
+struct row_source fixture_source(size_t count, const char *const *names, const char *const *units,
+                                 struct fixture_rows *rows);
 int fixture_write(void *context, const void *bytes, size_t length, struct error *e);
 
 /* Returns what `render` makes of the rows with these options, NULL-terminated names and units (NULL: none). The

@@ -231,7 +231,7 @@ static void round_trip(size_t columns, uint64_t seed, bool lf)
         cells[i] = random_cell(&rng);
     struct fixture_rows f = {cells, ROWS, columns, NEVER, 0, 0};
     struct fixture_sink s = {BUFFER_INIT, NEVER, 0};
-    struct row_source rows = {columns, names, NULL, fixture_next, &f};
+    struct row_source rows = fixture_source(columns, names, NULL, &f);
     struct error e = ERROR_INIT;
     assert_int_equal(render_csv(&rows, &(struct render_options){.lf = lf}, &(struct report_sink){fixture_write, &s},
                                 &e),

@@ -177,7 +177,7 @@ TEST(every_format__row_error__passed_through)
     for (const struct report_format *format = report_formats; format->name; format++) {
         struct fixture_rows f = {ordinary, 3, 3, 2, 0, 0};
         struct fixture_sink s = {BUFFER_INIT, NEVER, 0};
-        struct row_source rows = {3, names, units, fixture_next, &f};
+        struct row_source rows = fixture_source(3, names, units, &f);
         struct render_options options = RENDER_OPTIONS_INIT;
         FAILS_WITH(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e),
                    "row 2 cannot be read");
@@ -201,7 +201,9 @@ TEST(every_format__full_disk__passed_through_and_stopped)
     for (const struct report_format *format = report_formats; format->name; format++) {
         size_t calls = 0;
         struct fixture_sink s = {BUFFER_INIT, 1, 0};
-        struct row_source rows = {3, names, units, endless_next, &calls};
+        struct row_source rows = fixture_source(3, names, units, NULL);
+        rows.next = endless_next;
+        rows.context = &calls;
         struct render_options options = RENDER_OPTIONS_INIT;
         FAILS_WITH(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e),
                    "out.csv: No space left on device");
@@ -218,7 +220,7 @@ TEST(every_format__disk_full_at_the_last_write__reported)
         struct error e = ERROR_INIT;
         struct fixture_rows f = {ordinary, 3, 3, NEVER, 0, 0};
         struct fixture_sink s = {BUFFER_INIT, 0, 0};
-        struct row_source rows = {3, names, units, fixture_next, &f};
+        struct row_source rows = fixture_source(3, names, units, &f);
         struct render_options options = RENDER_OPTIONS_INIT;
         assert_int_equal(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e), -1);
         assert_int_equal(s.calls, 1);
