@@ -12,8 +12,8 @@ CREATE TABLE pair (n INTEGER PRIMARY KEY, by, a, b, pairs, median, low, high, co
 CREATE TABLE asked (metric, unit, is_objective, maximise, section, by, free, free_was_found, pairs_alone, says_batch, together,
     chosen, least, interval_least);
 
-CREATE VIEW subject AS SELECT metric, unit, iif(is_objective, iif(maximise, 'max', 'min'), NULL) AS better, section, by FROM asked;
-CREATE VIEW freedom AS SELECT free_was_found, together FROM asked;
+CREATE VIEW subject AS SELECT metric, unit, iif(is_objective, iif(maximise, 'max', 'min'), NULL) AS better, section, by, free,
+    free_was_found, together FROM asked;
 CREATE VIEW comparisons AS SELECT a, b, pairs, median, low, high, confidence, interval,
     iif(interval IS NULL, 'fewer than 3 pairs', NULL) AS no_interval, minimum, quarter, three_quarters, maximum, verdict,
     verdict IN ('lower', 'higher') AS told_apart, only_a, only_b, neither, open, without_ratio, without_choice, ratios

@@ -288,6 +288,33 @@ static int compare_jobs(const char *db, char *const words[2], bool json, struct 
     return rc;
 }
 
+/* --- what sql/comparisons.sql says --- */
+
+/* The rows of views: in a list of the name beside the view's, or (NULL) its one row's columns; then `more`. */
+static int print_document(struct db *said, const char *const parts[][2], cJSON *more, struct error *e)
+{
+    OWNED_JSON *root = json_document();
+    int rc = 0;
+    for (; rc == 0 && (*parts)[0]; parts++) {
+        OWNED char *sql = xasprintf("SELECT * FROM %s", (*parts)[0]);
+        rc = saying_add_rows(said, sql, (*parts)[1], root, e);
+    }
+    json_take_members(root, more);
+    return rc < 0 ? -1 : output_json(root, e);
+}
+
+/* The lines of a view; then what stands beside them of jobs that cannot win (NULL: nothing). */
+static int print_lines(struct db *said, const char *view, const char *order, const cJSON *beside, struct error *e)
+{
+    OWNED_BUFFER out = BUFFER_INIT, more = BUFFER_INIT;
+    OWNED char *sql = xasprintf("SELECT line FROM %s ORDER BY %s", view, order);
+    if (saying_add_lines(said, sql, "", &out, e) < 0)
+        return -1;
+    unranked_add_text(beside, &more);
+    buffer_printf(&out, "%s%s", more.length ? "\n" : "", buffer_text(&more));
+    return output_people(&out, e);
+}
+
 /* --- two databases --- */
 
 /* All borrowed for the call. */
@@ -301,20 +328,13 @@ struct compare_databases_request {
 
 static int print_change(struct db *said, const struct compare_databases_request *r, struct error *e)
 {
-    struct buffer out = BUFFER_INIT;
-    const char *sql = r->markdown ? "SELECT line FROM change_markdown ORDER BY part, n"
-                                  : "SELECT line FROM change_line ORDER BY part, n";
-    if (!r->json)
-        return saying_add_lines(said, sql, "", &out, e) < 0 ? -1 : output_people_take(&out, e);
-    cJSON *root = json_document();
-    if (saying_add_rows(said, "SELECT * FROM heading", NULL, root, e) < 0 ||
-        saying_add_rows(said, "SELECT * FROM groups", "groups", root, e) < 0 ||
-        saying_add_rows(said, "SELECT * FROM job_ratios", "job_ratios", root, e) < 0 ||
-        saying_add_rows(said, "SELECT * FROM left_out", NULL, root, e) < 0) {
-        cJSON_Delete(root);
-        return -1;
-    }
-    return output_json_take(root, e);
+    static const char *const parts[][2] = {{"heading", NULL},
+                                           {"groups", "groups"},
+                                           {"job_ratios", "job_ratios"},
+                                           {"left_out", NULL},
+                                           {NULL, NULL}};
+    return r->json ? print_document(said, parts, NULL, e)
+                   : print_lines(said, r->markdown ? "change_markdown" : "change_line", "part, n", NULL, e);
 }
 
 /* "5%" is the ratio 1.05. */
@@ -354,18 +374,13 @@ static int compare_databases(const struct compare_databases_request *r, struct e
 
 /* --- pairs in tables --- */
 
-static cJSON *free_json(const struct comparison *c)
-{
-    return c->free.count ? cJSON_CreateStringArray((const char *const *)c->free.items, (int)c->free.count)
-                         : cJSON_CreateArray();
-}
-
 static int add_subject(struct db *said, const struct comparison *c, size_t together, struct error *e)
 {
     bool chosen = false;
     for (size_t i = 0; i < c->count; i++)
         chosen |= c->pairs[i].chosen_a || c->pairs[i].chosen_b;
-    OWNED_JSON *list = free_json(c);
+    OWNED_JSON *list = c->free.count ? cJSON_CreateStringArray((const char *const *)c->free.items, (int)c->free.count)
+                                     : cJSON_CreateArray();
     char *free_keys = cJSON_PrintUnformatted(list);
     const int rc = db_run(said, "INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                           VALUES(sql_text(c->metric), sql_text(c->unit), sql_int(c->is_objective), sql_int(c->maximise),
@@ -376,35 +391,6 @@ static int add_subject(struct db *said, const struct comparison *c, size_t toget
                           e);
     cJSON_free(free_keys);
     return rc;
-}
-
-static int print_text(struct db *said, const cJSON *beside, struct error *e)
-{
-    struct buffer out = BUFFER_INIT;
-    OWNED_BUFFER lines = BUFFER_INIT;
-    if (saying_add_lines(said, "SELECT line FROM pair_line ORDER BY n, part", "", &out, e) < 0) {
-        buffer_free(&out);
-        return -1;
-    }
-    unranked_add_text(beside, &lines);
-    buffer_printf(&out, "%s%s", lines.length ? "\n" : "", buffer_text(&lines));
-    return output_people_take(&out, e);
-}
-
-static int print_json(struct db *said, const struct comparison *c, cJSON *unranked, struct error *e)
-{
-    cJSON *root = json_document();
-    int rc = saying_add_rows(said, "SELECT * FROM subject", NULL, root, e);
-    cJSON_AddItemToObject(root, "free", free_json(c));
-    if (rc == 0)
-        rc = saying_add_rows(said, "SELECT * FROM freedom", NULL, root, e);
-    if (rc == 0)
-        rc = saying_add_rows(said, "SELECT * FROM comparisons", "comparisons", root, e);
-    json_take_members(root, unranked);
-    if (rc == 0)
-        return output_json_take(root, e);
-    cJSON_Delete(root);
-    return -1;
 }
 
 /* --- the command --- */
@@ -440,6 +426,7 @@ static bool has_pairs(const struct comparison *c)
 
 static int print(struct db *db, struct comparison *c, const struct compare_options *o, struct error *e)
 {
+    static const char *const parts[][2] = {{"subject", NULL}, {"comparisons", "comparisons"}, {NULL, NULL}};
     OWNED_DB *said = NULL;
     const size_t together = comparisons_judge(c, 1);
     if (!o->json && c->values < 2)
@@ -457,7 +444,7 @@ static int print(struct db *db, struct comparison *c, const struct compare_optio
     for (size_t i = 0; rc == 0 && i < c->count; i++)
         rc = comparison_say_pair(said, NULL, &c->pairs[i], o->json, e);
     if (rc == 0)
-        rc = o->json ? print_json(said, c, unranked, e) : print_text(said, beside, e);
+        rc = o->json ? print_document(said, parts, unranked, e) : print_lines(said, "pair_line", "n, part", beside, e);
     return rc;
 }
 
@@ -482,31 +469,22 @@ static int compare_two(const struct compare_options *o, const struct arguments *
 
 /* --- all keys --- */
 
-static int print_ranked(struct db *said, bool json, struct error *e)
-{
-    OWNED_BUFFER out = BUFFER_INIT;
-    if (!json && saying_add_lines(said, "SELECT line FROM ranked_line ORDER BY part, n", "", &out, e) < 0)
-        return -1;
-    if (!json && !out.length)
-        return error_set(e, ERROR_NOTHING, "--rank: no two successful jobs differ in one key only");
-    if (!json)
-        return output_people(&out, e);
-    OWNED_JSON *root = json_document();
-    if (saying_add_rows(said, "SELECT * FROM ranked_by", NULL, root, e) < 0 ||
-        saying_add_rows(said, "SELECT * FROM ranked", "ranked", root, e) < 0)
-        return -1;
-    return output_json(root, e);
-}
-
 static int compare_keys(const struct compare_options *o, struct error *e)
 {
+    static const char *const parts[][2] = {{"ranked_by", NULL}, {"ranked", "ranked"}, {NULL, NULL}};
     OWNED_DB *db = NULL, *said = NULL;
+    bool any = false;
     if (o->by || o->metric || o->free || o->scaling)
         return error_set(e, ERROR_USAGE, "compare: --rank is of all keys and the objective; give only -d and --json");
     if (store_open_read_only(o->db, &db, e) < 0 || saying_open("sql/comparisons.sql", &said, e) < 0 ||
         html_rank_keys(db, said, e) < 0)
         return -1;
-    return print_ranked(said, o->json, e);
+    if (o->json)
+        return print_document(said, parts, NULL, e);
+    int rc = db_query_bool(said, "SELECT 1 FROM ranked_line", NO_VALUES, &any, e);
+    if (rc == 0 && !any)
+        return error_set(e, ERROR_NOTHING, "--rank: no two successful jobs differ in one key only");
+    return rc < 0 ? -1 : print_lines(said, "ranked_line", "part, n", NULL, e);
 }
 
 static int compare_sizes(const struct compare_options *o, struct error *e)

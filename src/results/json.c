@@ -81,7 +81,7 @@ static const char *scalar_end(const char *p)
 /* SQLite has no type for the values of these columns. */
 static const char *const columns_of_json[] = {"given",    "keys",    "command", "environment", "scripts",
                                               "versions", "gpus",    "values",  "detail",      "replaced",
-                                              "ratios",   "differs", NULL};
+                                              "ratios",   "differs", "free",    NULL};
 static const char *const columns_of_truth[] = {"in_current_sweep", "told_apart", "free_was_found", NULL};
 /* Values of keys: "" is one of them. */
 static const char *const columns_of_values[] = {"a", "b", NULL};
