@@ -80,11 +80,13 @@ static bool may_be_idle(const struct space *space, size_t input)
            prediction_key(space, input);
 }
 
-static void look_at(const struct space *space, const struct stmt *s, bool *idle, bool *any)
+static void look_at(const struct space *space, int64_t rank, bool *idle, bool *any)
 {
     struct input_value values[INPUT_COUNT];
     struct said as_is;
-    prediction_read_inputs(s, 0, values);
+    struct error ignored;
+    if (prediction_inputs_at(space, rank, values, &ignored) < 0)
+        return;
     predict(space, values, &as_is);
     if (!as_is.has_time)
         return;
@@ -96,24 +98,13 @@ static void look_at(const struct space *space, const struct stmt *s, bool *idle,
 void idle_keys_add(const struct space *space, struct buffer *out)
 {
     bool idle[INPUT_COUNT], any = false;
-    OWNED_BUFFER sql = BUFFER_INIT;
-    OWNED_STMT *s = NULL;
     size_t before = out->length;
     int64_t all = space->prediction.asked && space->prediction.predictor ? space_combinations(space) : 0;
     int64_t looked_at = all < MOST_LOOKED_AT ? all : MOST_LOOKED_AT;
     for (size_t i = 0; i < INPUT_COUNT; i++)
         idle[i] = may_be_idle(space, i);
-    buffer_add_text(&sql, "SELECT ");
-    prediction_add_columns(space, &sql);
-    buffer_add_text(&sql, " ");
-    space_add_combination(space, 1, &sql);
-    if (looked_at > 0 && db_prepare(space->db, buffer_text(&sql), &s, NULL) == 0)
-        for (int64_t k = 0; k < looked_at; k++) {
-            space_bind_rank(space, s, 1, looked_at > 1 ? (all - 1) / (looked_at - 1) * k : 0);
-            if (stmt_next(s, NULL) == 1)
-                look_at(space, s, idle, &any);
-            stmt_reset(s);
-        }
+    for (int64_t k = 0; k < looked_at; k++)
+        look_at(space, looked_at > 1 ? (all - 1) / (looked_at - 1) * k : 0, idle, &any);
     for (size_t i = 0; any && i < INPUT_COUNT; i++)
         if (idle[i])
             buffer_printf(out, "%s%s", out->length > before ? ", " : "", prediction_key(space, i)->name);

@@ -173,23 +173,14 @@ static size_t input_of(const struct space *space, const struct key *key)
     return i;
 }
 
-/* Reads the inputs of the only combination. */
+/* Finds which inputs the only combination has. */
 static void read_inputs(struct space *space, bool *present)
 {
-    OWNED_BUFFER sql = BUFFER_INIT;
-    OWNED_STMT *s = NULL;
-    struct input_value values[INPUT_COUNT] = {0};
-    buffer_add_text(&sql, "SELECT ");
-    prediction_add_columns(space, &sql);
-    buffer_add_text(&sql, " ");
-    space_add_combination(space, 1, &sql);
-    if (db_prepare(space->db, buffer_text(&sql), &s, NULL) == 0) {
-        space_bind_rank(space, s, 1, 0);
-        if (stmt_next(s, NULL) == 1)
-            prediction_read_inputs(s, 0, values);
-    }
+    struct input_value values[INPUT_COUNT];
+    struct error ignored;
+    const bool is_read = prediction_inputs_at(space, 0, values, &ignored) == 0;
     for (size_t i = 0; i < INPUT_COUNT; i++)
-        present[i] = values[i].kind != INPUT_ABSENT;
+        present[i] = is_read && values[i].kind != INPUT_ABSENT;
 }
 
 static void look_for_missing(struct command_inputs *f, struct space *space)

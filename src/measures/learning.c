@@ -331,19 +331,6 @@ int learning_measure(const struct space *space, struct stmt *summaries, int64_t 
 
 /* --- noting --- */
 
-/* Selects the inputs of the combination at a rank. */
-static int select_rank(struct space *space, int64_t rank, struct stmt **out, struct error *e)
-{
-    OWNED_BUFFER sql = BUFFER_INIT;
-    buffer_add_text(&sql, "SELECT ");
-    prediction_add_columns(space, &sql);
-    space_add_combination(space, 1, &sql);
-    int rc = db_prepare(space->db, buffer_text(&sql), out, e);
-    if (rc == 0)
-        space_bind_rank(space, *out, 1, rank);
-    return rc;
-}
-
 static int note_mfu(struct db *db, int64_t attempt_id, const struct prediction *p, double seconds, struct error *e)
 {
     if (db_exec(db,
@@ -437,7 +424,7 @@ int learning_note_row(struct space *space, struct db *db, const struct attempt_r
 
 int learning_note(struct space *space, struct db *db, const struct attempt_result *result, struct error *e)
 {
-    OWNED_STMT *s = NULL;
+    struct input_value values[INPUT_COUNT];
     int64_t rank;
     const char *why;
     const struct learner n = {.space = space, .db = db, .fits = true, .each = record_row, .context = db};
@@ -447,14 +434,12 @@ int learning_note(struct space *space, struct db *db, const struct attempt_resul
         return -1;
     if (rank < 0 || rank >= space_combinations(space))
         return 0;
-    if (select_rank(space, rank, &s, e) < 0)
+    if (prediction_inputs_at(space, rank, values, e) < 0)
         return -1;
-    int rc = stmt_next(s, e);
-    const struct prediction *p = rc > 0 ? prediction_of_row(space, s, 0, &why) : NULL;
-    rc = p ? note(&n, result, p, e) : rc < 0 ? -1 : 0;
-    if (rc == 0 && p)
-        rc = calibrations_read(db, load_row, space, e);
-    return rc;
+    const struct prediction *p = prediction_of_values(space, values, &why);
+    if (!p)
+        return 0;
+    return note(&n, result, p, e) < 0 ? -1 : calibrations_read(db, load_row, space, e);
 }
 
 /* --- what ran before it was predicted --- */

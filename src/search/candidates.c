@@ -12,12 +12,12 @@
 #include "predict/plan.h"
 #include "search/belief.h"
 #include "search/state.h"
+#include "space/compile.h"
 #include "util/hash.h"
 #include "util/linear.h"
 #include "util/memory.h"
 
-/* Numbers of a layout, and the inputs that they are: the first columns. Then come how much is recomputed, the devices,
- * and the keys. */
+/* Numbers of a layout, and the inputs that they are. */
 static const struct {
     size_t input, offset;
 } layout_inputs[] = {
@@ -36,7 +36,6 @@ static const struct {
     {AT_VOCAB, offsetof(struct layout, vocab)},
     {AT_DEVICES_PER_NODE, offsetof(struct layout, devices_per_host)},
 };
-enum { COLUMN_RECOMPUTE = LENGTH(layout_inputs), COLUMN_DEVICES, FIRST_KEY };
 
 /* A key's role in the search. */
 enum role { ROLE_NONE = 0, ROLE_MICRO_BATCH, ROLE_ACCUMULATION, ROLE_GLOBAL_BATCH, ROLE_ZERO_STAGE };
@@ -54,11 +53,11 @@ struct candidate_loading {
     const struct candidate_request *request;
     struct candidate_set *set;
     struct layout layout; /* of the row */
-    struct stmt *row;     /* selects from the spec tables by the sections' ids */
-    size_t *key_index;    /* into names.keys, for every key that is not a label */
+    struct scope scope;   /* of its keys, one per names.keys */
+    struct input_value inputs[INPUT_COUNT];
+    size_t *key_index; /* into names.keys, for every key that is not a label */
     enum role *key_role;
     size_t key_count;
-    int first_input;
     bool of_batch[INPUT_COUNT]; /* inputs in which the candidates of a memory class may differ */
     struct hash_index numbers[NUMBERED];
     /* By key: it counts in a group, in a configuration, and in what replicates have in common. */
@@ -68,7 +67,7 @@ struct candidate_loading {
     struct hash128 *wider; /* by candidate: the group to use if every candidate would be alone */
 };
 
-/* --- the statement --- */
+/* --- keys --- */
 
 /* The place of a key of that name; key_count: it is a label; SIZE_MAX: it is no key. */
 static size_t find_key(const struct candidate_loading *l, const char *name)
@@ -164,37 +163,17 @@ static void mark_savers(struct candidate_loading *l)
     }
 }
 
-static int prepare_row(struct candidate_loading *l, struct error *e)
-{
-    const struct space *space = l->request->space;
-    struct buffer sql = BUFFER_INIT;
-    buffer_add_text(&sql, "SELECT ");
-    for (size_t i = 0; i <= COLUMN_RECOMPUTE; i++) {
-        const char *input = space->prediction.inputs[i < COLUMN_RECOMPUTE ? layout_inputs[i].input : AT_RECOMPUTE];
-        buffer_printf(&sql, "%s, ", input ? input : "NULL");
-    }
-    buffer_add_text(&sql, space->devices.sql ? space->devices.sql : "1");
-    for (size_t k = 0; k < l->key_count; k++) {
-        buffer_add_text(&sql, ", ");
-        expression_add_column(&sql, &space->names.keys[l->key_index[k]]);
-    }
-    buffer_add_text(&sql, ", ");
-    l->first_input = FIRST_KEY + (int)l->key_count;
-    prediction_add_columns(space, &sql);
-    space_add_combination(space, 1, &sql);
-    return db_prepare_built(space->db, &sql, &l->row, e);
-}
-
 /* --- one candidate --- */
 
-static double cell(const struct stmt *s, int column)
+/* A word as a number that is exact, of 52 bits, and unlike any that people sweep over; NAN: absent. */
+static double number_of(const struct input_value *v)
 {
     uint64_t code;
-    if (stmt_type(s, column) != COLUMN_TEXT)
-        return stmt_double_or_nan(s, column);
-    const struct hash128 hash = hash_bytes(stmt_text(s, column), stmt_bytes(s, column));
+    if (v->kind != INPUT_TEXT)
+        return v->kind == INPUT_NUMBER ? v->number : NAN;
+    const struct hash128 hash = hash_bytes(v->text, strlen(v->text));
     memcpy(&code, hash.bytes, sizeof code);
-    return -(double)(code >> 12); /* 52 bits: exact, and unlike any number that people sweep over */
+    return -(double)(code >> 12);
 }
 
 static void add_value(struct buffer *b, size_t key, double value)
@@ -221,7 +200,7 @@ static struct hash128 memory_hash(const struct candidate_loading *l)
     OWNED_BUFFER b = BUFFER_INIT;
     for (size_t i = 0; i < INPUT_COUNT; i++)
         if (!l->of_batch[i])
-            add_value(&b, i, cell(l->row, l->first_input + (int)i));
+            add_value(&b, i, number_of(&l->inputs[i]));
     return hash_bytes(buffer_text(&b), b.length);
 }
 
@@ -280,7 +259,7 @@ static void take_prediction(struct candidate_loading *l, struct candidate *c, do
     const struct space *space = l->request->space;
     const char *why;
     const struct prediction *p =
-        space->prediction.asked ? prediction_of_row(l->request->space, l->row, l->first_input, &why) : NULL;
+        space->prediction.asked ? prediction_of_values(l->request->space, l->inputs, &why) : NULL;
     if (!p)
         return;
     c->place = place_of(l, &p->where);
@@ -294,23 +273,24 @@ static void take_prediction(struct candidate_loading *l, struct candidate *c, do
 }
 
 /* Share of the forward pass that is recomputed. */
-static double recomputed_share(const struct stmt *s)
+static double recomputed_share(const struct input_value *v)
 {
-    if (stmt_type(s, COLUMN_RECOMPUTE) != COLUMN_TEXT)
-        return stmt_double_or_nan(s, COLUMN_RECOMPUTE) > 0 ? 1 : 0;
-    const char *word = stmt_text(s, COLUMN_RECOMPUTE);
-    return strcasecmp(word, "true") == 0 || input_word_value(inputs[AT_RECOMPUTE].place.words, word) == RECOMPUTE_FULL
-               ? 1
-               : 0;
+    if (v->kind != INPUT_TEXT)
+        return v->kind == INPUT_NUMBER && v->number > 0 ? 1 : 0;
+    bool full = input_word_value(inputs[AT_RECOMPUTE].place.words, v->text) == RECOMPUTE_FULL;
+    return full || strcasecmp(v->text, "true") == 0 ? 1 : 0;
 }
 
 static void read_layout(struct candidate_loading *l)
 {
-    double devices = stmt_double_or_nan(l->row, COLUMN_DEVICES);
-    l->layout.devices = devices >= 1 ? devices : 1;
-    l->layout.recomputed = recomputed_share(l->row);
-    for (int i = 0; i < COLUMN_RECOMPUTE; i++) {
-        double number = stmt_double_or_nan(l->row, i);
+    const struct formulas *f = l->request->space->formulas;
+    const struct datum value = formula_value(f->devices, &l->scope);
+    const struct input_value devices = prediction_input(datum_sql(&value));
+    l->layout.devices = devices.kind == INPUT_NUMBER ? fmax(1, devices.number) : 1;
+    l->layout.recomputed = recomputed_share(&l->inputs[AT_RECOMPUTE]);
+    for (size_t i = 0; i < LENGTH(layout_inputs); i++) {
+        const struct input_value *v = &l->inputs[layout_inputs[i].input];
+        double number = v->kind == INPUT_NUMBER ? v->number : NAN;
         memcpy((char *)&l->layout + layout_inputs[i].offset, &number, sizeof number);
     }
 }
@@ -343,6 +323,7 @@ static void take_row(struct candidate_loading *l, const void *key16, size_t n)
                             .seconds = NAN,
                             .work = 1};
     memcpy(&c->identity, key16, sizeof c->identity);
+    prediction_read_inputs(l->request->space, &l->scope, l->inputs);
     read_layout(l);
     take_layout(l, c);
     take_prediction(l, c, set->terms + n * 2 * CALIBRATION_TERMS);
@@ -384,8 +365,10 @@ static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
 {
     struct candidate_set *set = l->set;
     double *values = set->values + set->space.count * l->key_count;
-    for (size_t k = 0; k < l->key_count; k++)
-        values[k] = cell(l->row, FIRST_KEY + (int)k);
+    for (size_t k = 0; k < l->key_count; k++) {
+        const struct input_value value = prediction_input(datum_sql(&l->scope.keys[l->key_index[k]]));
+        values[k] = number_of(&value);
+    }
     if (!l->request->space->sweep->replicates.count)
         return false;
     const struct hash128 shared = hash_keys(l, values, l->of_replicates, NULL);
@@ -421,14 +404,12 @@ static int read_jobs(struct candidate_loading *l, struct error *e)
     while (rc == 0 && (rc = stmt_next(jobs, e)) > 0) {
         if (!set->candidates)
             make_room(l, (size_t)stmt_int(jobs, 3));
-        space_bind_rank(r->space, l->row, 1, stmt_int(jobs, 2));
-        int found = stmt_next(l->row, e);
-        if (found > 0 && !is_further_replicate(l, stmt_int(jobs, 0))) {
+        space_read_keys(r->space, stmt_int(jobs, 2), l->scope.keys);
+        if (!is_further_replicate(l, stmt_int(jobs, 0))) {
             set->job_ids[set->space.count] = stmt_int(jobs, 0);
             take_row(l, stmt_hash(jobs, 1), set->space.count++);
         }
-        stmt_reset(l->row);
-        rc = found < 0 ? -1 : 0;
+        rc = evaluator_failed(r->space->evaluator, e) ? -1 : 0;
     }
     set->space.candidates = set->candidates;
     return rc < 0 ? -1 : 0;
@@ -487,11 +468,12 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
         .maximise = sweep->objective_count > 0 && sweep->objectives[0].maximise,
         .relation = relation_of(sweep),
     };
-    int rc = prepare_row(&l, e) < 0 ? -1 : read_jobs(&l, e);
+    l.scope =
+        evaluator_scope(request->space->evaluator, xcalloc(request->space->names.key_count + 1, sizeof *l.scope.keys));
+    int rc = read_jobs(&l, e);
     if (rc == 0)
         finish_set(&l);
-    stmt_free(l.row);
-    free_all(l.key_index, l.key_role);
+    free_all(l.scope.keys, l.key_index, l.key_role);
     for (size_t i = 0; i < NUMBERED; i++)
         hash_index_free(&l.numbers[i]);
     free_all(l.of_group, l.of_configuration, l.of_replicates, l.wider);

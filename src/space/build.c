@@ -811,14 +811,6 @@ void space_add_from(const struct space *space, unsigned sections, struct buffer 
     buffer_add_text(sql, " WHERE true");
 }
 
-void space_add_combination(const struct space *space, int first, struct buffer *sql)
-{
-    space_add_from(space, ~0U, sql);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (space->counts[i])
-            buffer_printf(sql, " AND \"%s\".\"#id\" = ?%d", section_names[i], first + i);
-}
-
 void space_read_keys(const struct space *space, int64_t rank, struct datum *keys)
 {
     int64_t specs[SECTION_COUNT];
@@ -827,13 +819,4 @@ void space_read_keys(const struct space *space, int64_t rank, struct datum *keys
         const enum section_kind section = space->names.keys[k].section;
         keys[k] = specs_datum_of(specs_value(space->specs[section], specs[section], k));
     }
-}
-
-void space_bind_rank(const struct space *space, struct stmt *s, int first, int64_t rank)
-{
-    int64_t specs[SECTION_COUNT];
-    combination_split(space->counts, rank, specs);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        if (space->counts[i])
-            stmt_bind_int(s, first + i, specs[i]);
 }

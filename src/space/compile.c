@@ -149,8 +149,10 @@ void formulas_make(struct space *space)
     for (size_t i = 0; i < space->inert_count; i++)
         f->inert[i] = compile(space, space->inert[i].condition);
     for (int i = 0; i < INPUT_COUNT; i++)
-        if (space->prediction.asked && space->prediction.inputs[i])
-            f->inputs[i] = compile(space, space->prediction.inputs[i]);
+        if (space->prediction.inputs[i])
+            f->inputs[i] = space->prediction.asked
+                               ? compile(space, space->prediction.inputs[i])
+                               : keep(space, formula_compile(&space->names, space->prediction.inputs[i]));
     for (size_t i = 0; i < space->placeholder_count; i++)
         if (!space->placeholders[i].is_derived)
             f->is_read[space->placeholders[i].index] = true;

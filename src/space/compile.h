@@ -43,8 +43,8 @@ struct formulas {
     struct formula *devices, *limits[LIMIT_COUNT]; /* NULL: not given */
     struct formula **derived;                      /* one per names.derived; NULL: not requested */
     struct formula **inert;                        /* one per space->inert */
-    struct formula *inputs[INPUT_COUNT];           /* of predictions; NULL: no key, or nothing is predicted */
-    bool *is_read;                                 /* per names.keys: by one of these but rules, or by a placeholder */
+    struct formula *inputs[INPUT_COUNT];           /* of predictions; NULL: no key */
+    bool *is_read;                                 /* per names.keys: for a match */
     struct formula **all;
     size_t count;
 };

@@ -503,15 +503,6 @@ static void read_texts(struct match_cursor *c)
     }
 }
 
-static void read_inputs(struct match_cursor *c, struct input_value *values)
-{
-    for (int i = 0; i < INPUT_COUNT; i++) {
-        struct formula *f = c->space->formulas->inputs[i];
-        const struct datum cell = f ? formula_value(f, &c->scope) : (struct datum){DATUM_NULL, {0}};
-        values[i] = prediction_input(datum_sql(&cell));
-    }
-}
-
 static void read_prediction(struct match_cursor *c)
 {
     struct match *m = &c->current;
@@ -519,7 +510,7 @@ static void read_prediction(struct match_cursor *c)
     const struct prediction *p = NULL;
     m->why_not = "";
     if (c->space->prediction.asked) {
-        read_inputs(c, values);
+        prediction_read_inputs(c->space, &c->scope, values);
         p = prediction_of_values(c->space, values, &m->why_not);
     }
     m->prediction = p;

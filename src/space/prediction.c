@@ -438,14 +438,6 @@ static const struct key *key_at_fault(const struct space *space, const char *tex
     return key ? key : prediction_key(space, AT_LAYERS);
 }
 
-void prediction_read_inputs(const struct stmt *s, int first, struct input_value *values)
-{
-    for (int i = 0; i < INPUT_COUNT; i++) {
-        const struct datum cell = datum_of_column(s, first + i);
-        values[i] = prediction_input(datum_sql(&cell));
-    }
-}
-
 static bool lacks_something(const struct input_value *values)
 {
     OWNED_BUFFER missing = BUFFER_INIT;
@@ -492,7 +484,10 @@ static void tell_faults(struct vocabulary_report *r, const struct model_keys *m,
     while (!any && stmt_next(s, NULL) > 0) {
         struct input_value values[INPUT_COUNT];
         struct error e = ERROR_INIT;
-        prediction_read_inputs(s, 0, values);
+        for (int i = 0; i < INPUT_COUNT; i++) {
+            const struct datum cell = datum_of_column(s, i);
+            values[i] = prediction_input(datum_sql(&cell));
+        }
         any = is_sound(r->space, values, &e);
         if (!any && faults.count < MOST_FAULTS && string_list_find(&faults, e.text) == faults.count)
             string_list_add(&faults, xstrdup(e.text));
@@ -806,12 +801,24 @@ void prediction_free(struct space *space)
     predictor_free(p->predictor);
 }
 
-/* --- rows --- */
+/* --- combinations --- */
 
-void prediction_add_columns(const struct space *space, struct buffer *sql)
+void prediction_read_inputs(const struct space *space, const struct scope *s, struct input_value *values)
 {
-    for (size_t i = 0; i < INPUT_COUNT; i++)
-        buffer_printf(sql, "%s%s", i ? ", " : "", space->prediction.inputs[i] ? space->prediction.inputs[i] : "NULL");
+    for (int i = 0; i < INPUT_COUNT; i++) {
+        struct formula *f = space->formulas->inputs[i];
+        const struct datum value = f ? formula_value(f, s) : (struct datum){DATUM_NULL, {0}};
+        values[i] = prediction_input(datum_sql(&value));
+    }
+}
+
+int prediction_inputs_at(const struct space *space, int64_t rank, struct input_value *values, struct error *e)
+{
+    OWNED struct datum *keys = xcalloc(space->names.key_count + 1, sizeof *keys);
+    const struct scope s = evaluator_scope(space->evaluator, keys);
+    space_read_keys(space, rank, keys);
+    prediction_read_inputs(space, &s, values);
+    return evaluator_failed(space->evaluator, e) ? -1 : 0;
 }
 
 const struct prediction *prediction_of_values(struct space *space, const struct input_value *values, const char **why)
@@ -819,11 +826,4 @@ const struct prediction *prediction_of_values(struct space *space, const struct 
     const struct prediction *p = predict(&space->prediction, values);
     *why = p ? "" : space->prediction.scratch.text;
     return p;
-}
-
-const struct prediction *prediction_of_row(struct space *space, const struct stmt *row, int first, const char **why)
-{
-    struct input_value values[INPUT_COUNT];
-    prediction_read_inputs(row, first, values);
-    return prediction_of_values(space, values, why);
 }

@@ -19,8 +19,8 @@
 #include "predict/predictor.h"
 
 struct space;
+struct scope;
 struct sql_value;
-struct stmt;
 
 struct space_prediction {
     struct predictor *predictor; /* prediction_predictor; NULL: nobody has asked for it */
@@ -49,14 +49,13 @@ void prediction_free(struct space *space);
  * long as all else that a small sweep needs to be planned. */
 struct predictor *prediction_predictor(struct space_prediction *p);
 
-/* Appends the inputs as columns of a select, ", " between them. */
-void prediction_add_columns(const struct space *space, struct buffer *sql);
+/* Reads the inputs of a combination, INPUT_COUNT of them, from its keys, or by its rank; texts are borrowed until the
+ * next call. */
+void prediction_read_inputs(const struct space *space, const struct scope *s, struct input_value *values);
+int prediction_inputs_at(const struct space *space, int64_t rank, struct input_value *values, struct error *e);
 
-/* Predicts what the row at hand, whose columns from `first` on are those of prediction_add_columns, needs. NULL with
- * `*why` (borrowed until the next call) when nothing can be said. Borrowed until the next call. */
-const struct prediction *prediction_of_row(struct space *space, const struct stmt *row, int first, const char **why);
-
-/* The same of the inputs' values, INPUT_COUNT of them. */
+/* Predicts what a combination with these inputs needs. NULL with `*why` (borrowed until the next call) when nothing can
+ * be said. Borrowed until the next call. */
 const struct prediction *prediction_of_values(struct space *space, const struct input_value *values, const char **why);
 
 /* The key that an input is read from; NULL: none, or no plain key. */
@@ -64,9 +63,6 @@ const struct key *prediction_key(const struct space *space, size_t input);
 
 /* What a value is to a prediction; its text is borrowed. */
 struct input_value prediction_input(struct sql_value value);
-
-/* Reads a row of prediction_add_columns into `values`, INPUT_COUNT of them; texts are the row's. */
-void prediction_read_inputs(const struct stmt *row, int first, struct input_value *values);
 
 /* Whose memory is predicted, "allocated, rank last": that which is measured; where no metric says what it counts,
  * "reserved, largest rank". `p` may be NULL. Borrowed. */

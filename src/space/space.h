@@ -168,9 +168,5 @@ int64_t space_combinations(const struct space *space);
 /* Appends "FROM … WHERE true" over the tables of the sections in `sections` (bits): " AND …" may follow. */
 void space_add_from(const struct space *space, unsigned sections, struct buffer *sql);
 
-/* The same over all sections for one combination, whose numbers of specs are parameters `first` … `first` + 3. */
-void space_add_combination(const struct space *space, int first, struct buffer *sql);
-void space_bind_rank(const struct space *space, struct stmt *s, int first, int64_t rank);
-
-/* Reads the values of its keys, one per names.keys. */
+/* Reads the values of a combination's keys, one per names.keys. */
 void space_read_keys(const struct space *space, int64_t rank, struct datum *keys);
