@@ -389,6 +389,31 @@ void expression_add_member(struct buffer *b, const char *json, const char *key)
     buffer_add_char(b, ')');
 }
 
+void expression_add_row(const struct names *n, const size_t *keys, size_t count, const char *const *json,
+                        struct buffer *sql)
+{
+    const char *word = " FROM (SELECT ";
+    for (int section = 0; section < SECTION_COUNT; section++) {
+        bool any = false;
+        for (size_t i = 0; i < count; i++) {
+            const struct key *key = &n->keys[keys ? keys[i] : i];
+            if ((int)key->section != section)
+                continue;
+            buffer_add_text(sql, any ? ", " : word);
+            if (strpbrk(key->name, "\"\\'"))
+                buffer_add_text(sql, "NULL");
+            else
+                expression_add_member(sql, json[section], key->name);
+            buffer_add_text(sql, " AS ");
+            expression_add_name(sql, key->name);
+            any = true;
+        }
+        if (any)
+            buffer_printf(sql, ") AS \"%s\"", section_names[section]);
+        word = any ? ", (SELECT " : word;
+    }
+}
+
 /* --- token by token --- */
 
 /* An expression on its way. */

@@ -33,3 +33,9 @@ void expression_add_column(struct buffer *b, const struct key *key);
 
 /* Appends what `json`, SQL, holds under a key: json_extract(json, '$."key"'). */
 void expression_add_member(struct buffer *b, const char *json, const char *key);
+
+/* Appends " FROM (SELECT … AS "key", …) AS "section", …": one row with these keys, indices into names.keys (NULL: the
+ * first `count`), from SQL of the JSON of each section. Nothing without keys; a key that no JSON path can name is NULL.
+ */
+void expression_add_row(const struct names *n, const size_t *keys, size_t count, const char *const *json,
+                        struct buffer *sql);

@@ -1,7 +1,6 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -332,42 +331,6 @@ static int use_name(void *context, const char *name, bool quoted, struct buffer 
 
 /* --- statements --- */
 
-/* "(SELECT json_extract(?2, '$."layers"') AS "layers") AS "model""; nothing where no key of the section is read. */
-static void add_section(const struct measures *m, const struct measure_sql *x, enum section_kind kind,
-                        struct buffer *sql)
-{
-    char json[16];
-    bool any = false;
-    snprintf(json, sizeof json, "?%d", (int)kind + 1);
-    for (size_t i = 0; i < x->key_count; i++) {
-        const struct key *key = &m->space->names.keys[x->keys[i]];
-        if (key->section != kind)
-            continue;
-        buffer_add_text(sql, any ? ", " : "(SELECT ");
-        expression_add_member(sql, json, key->name);
-        buffer_add_text(sql, " AS ");
-        expression_add_name(sql, key->name);
-        any = true;
-    }
-    if (!any)
-        return;
-    buffer_add_text(sql, ") AS ");
-    expression_add_name(sql, section_names[kind]);
-}
-
-static void add_sections(const struct measures *m, const struct measure_sql *x, struct buffer *sql)
-{
-    const char *between = " FROM ";
-    for (int kind = 0; kind < SECTION_COUNT; kind++) {
-        OWNED_BUFFER section = BUFFER_INIT;
-        add_section(m, x, (enum section_kind)kind, &section);
-        if (section.length > 0) {
-            buffer_printf(sql, "%s%s", between, buffer_text(&section));
-            between = ", ";
-        }
-    }
-}
-
 /* Compiled under the guard where the columns are those of tables: what it refuses is refused. */
 static int vet(struct measures *m, struct measure_sql *x, struct error *e)
 {
@@ -383,9 +346,10 @@ static int vet(struct measures *m, struct measure_sql *x, struct error *e)
 
 static int prepare(struct measures *m, struct measure_sql *x, struct error *e)
 {
+    static const char *const specs[SECTION_COUNT] = {"?1", "?2", "?3", "?4"}; /* parameters */
     struct buffer sql = BUFFER_INIT;
     buffer_printf(&sql, "SELECT %s", x->sql);
-    add_sections(m, x, &sql);
+    expression_add_row(&m->space->names, x->keys, x->key_count, specs, &sql);
     return db_prepare_built(m->private, &sql, &x->value, e);
 }
 

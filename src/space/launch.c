@@ -30,43 +30,15 @@ static void add_given(const char *name, const char *sql, struct buffer *given)
     buffer_printf(given, "%s'%s', nullif(%s, 0)", given->length ? ", " : "", name, sql);
 }
 
-/* json_extract() wants a path, in which a key's own quotes and backslashes have no place: such keys stay NULL. */
-static void add_value(const struct key *key, const char *json, struct buffer *sql)
-{
-    if (strpbrk(key->name, "\"\\'"))
-        buffer_add_text(sql, "NULL AS ");
-    else
-        buffer_printf(sql, "json_extract(%s, '$.\"%s\"') AS ", json, key->name);
-    expression_add_name(sql, key->name);
-}
-
-/* Appends "FROM …" with one row of each section that the space has: a spec of the job, from the SQL of its JSON. */
-static void add_from(const struct space *space, struct buffer *sql)
-{
-    const char *word = "FROM";
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        if (!space->counts[i])
-            continue;
-        buffer_printf(sql, "%s (SELECT 0", word);
-        for (size_t k = 0; k < space->names.key_count; k++)
-            if ((int)space->names.keys[k].section == i) {
-                buffer_add_text(sql, ", ");
-                add_value(&space->names.keys[k], job_spec_columns[i], sql);
-            }
-        buffer_printf(sql, ") AS \"%s\"", section_names[i]);
-        word = " CROSS JOIN";
-    }
-}
-
 /* A limit is a column of the job, or worked out where it depends on the attempt. */
 static void add_limits(const struct space *space, struct buffer *sql)
 {
     OWNED_BUFFER given = BUFFER_INIT, from = BUFFER_INIT;
-    add_from(space, &from);
+    expression_add_row(&space->names, NULL, space->names.key_count, job_spec_columns, &from);
     for (int i = 0; i <= LIMIT_COUNT; i++) {
         const char *name = i < LIMIT_COUNT ? limit_columns[i] : "memory_mib";
         const char *later = i < LIMIT_COUNT ? space->limits[i].later : space->memory;
-        OWNED char *own = later ? xasprintf("max(0, CAST((SELECT %s %s) AS INTEGER))", later, buffer_text(&from))
+        OWNED char *own = later ? xasprintf("max(0, CAST((SELECT %s%s) AS INTEGER))", later, buffer_text(&from))
                           : i < LIMIT_COUNT ? xasprintf("j.%s", name)
                                             : xstrdup("0");
         buffer_printf(sql, ", %s", own);
