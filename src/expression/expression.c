@@ -289,14 +289,6 @@ void expression_add_column(struct buffer *b, const struct key *key)
     expression_add_name(b, key->name);
 }
 
-static void note_key(struct expression *x, size_t index)
-{
-    for (size_t i = 0; i < x->key_count; i++)
-        if (x->keys[i] == index)
-            return;
-    *array_add(x->keys, x->key_count) = index;
-}
-
 static void use_key(struct resolver *r, size_t index, struct buffer *sql)
 {
     const struct key *key = &r->names->keys[index];
@@ -309,7 +301,7 @@ static void use_key(struct resolver *r, size_t index, struct buffer *sql)
     buffer_add_text(sql, auto_is_null ? ", 'auto')" : "");
     r->out.sections |= 1u << key->section;
     r->out.reads_label |= key->is_label;
-    note_key(&r->out, index);
+    array_add_once(r->out.keys, r->out.key_count, index);
 }
 
 static void use_derived(struct resolver *r, size_t index, struct buffer *sql)
@@ -319,7 +311,7 @@ static void use_derived(struct resolver *r, size_t index, struct buffer *sql)
     r->out.sections |= d->sections;
     r->out.reads_label |= d->reads_label;
     for (size_t i = 0; i < d->key_count; i++)
-        note_key(&r->out, d->keys[i]);
+        array_add_once(r->out.keys, r->out.key_count, d->keys[i]);
 }
 
 static int use_name(void *context, const char *name, bool quoted, struct buffer *sql, struct error *e)

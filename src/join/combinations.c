@@ -60,8 +60,7 @@ static void list_ranks(struct product *p, const struct constraints *c, struct li
         size_t count;
         const size_t *keys = formula_keys(c->items[i].formula, &count);
         for (size_t k = 0; k < count; k++)
-            if (!ANY(at, rows.width, rows.keys[at] == keys[k]))
-                *array_add(rows.keys, rows.width) = keys[k];
+            array_add_once(rows.keys, rows.width, keys[k]);
     }
     rows.cells = xcalloc((rows.count + 1) * rows.width + 1, sizeof *rows.cells);
     for (size_t n = 0; n < rows.count; n++) {

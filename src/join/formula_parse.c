@@ -143,12 +143,6 @@ static bool take_column(struct parser *p, size_t *key)
     return found;
 }
 
-static void note_key(struct sql_part *part, size_t key)
-{
-    if (!ANY(i, part->key_count, part->keys[i] == key))
-        *array_add(part->keys, part->key_count) = key;
-}
-
 /* Moves behind a quoted text, or one character. */
 static void pass_token(struct parser *p)
 {
@@ -166,7 +160,7 @@ static struct sql_part part_of(struct parser *p, const char *start)
     size_t key;
     for (p->at = start; p->at < end;)
         if (*p->at == '"' && take_column(p, &key))
-            note_key(&part, key);
+            array_add_once(part.keys, part.key_count, key);
         else
             pass_token(p);
     return part;

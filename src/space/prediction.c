@@ -598,8 +598,7 @@ static void absorb(struct expression *into, const struct expression *x)
     into->sections |= x->sections;
     into->reads_label |= x->reads_label;
     for (size_t i = 0; i < x->key_count; i++)
-        if (!ANY(at, into->key_count, into->keys[at] == x->keys[i]))
-            *array_add(into->keys, into->key_count) = x->keys[i];
+        array_add_once(into->keys, into->key_count, x->keys[i]);
 }
 
 static void add_part(struct mapping *m, const char *name, struct buffer *parts, size_t *count)

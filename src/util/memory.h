@@ -61,6 +61,13 @@ void *array_grow(void *array, size_t count, size_t element_bytes);
 /* Such an array with room for one more element, which `count` then counts: where to put it. */
 #define array_add(array, count) ((array) = array_grow(array, count, sizeof *(array)), &(array)[(count)++])
 
+/* Adds a number that is not there yet. */
+#define array_add_once(array, count, number)                                                                           \
+    do {                                                                                                               \
+        if (!ANY(at_, count, (array)[at_] == (number)))                                                                \
+            *array_add(array, count) = (number);                                                                       \
+    } while (0)
+
 /* Blocks that are released together: {0} has none. */
 struct arena {
     void **blocks;
