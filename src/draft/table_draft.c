@@ -256,13 +256,6 @@ static void import_draft_settle(struct import_draft *d)
 
 /* --- what a column is --- */
 
-/* Units of bytes and of seconds exclude each other; nothing is known of other units. */
-static bool is_known_unit(const char *unit)
-{
-    double value;
-    return !unit_convert(1, unit, "s", &value) || !unit_convert(1, unit, "B", &value);
-}
-
 /* The column's unit: the first of its units, "" for none. */
 static const char *column_unit(const struct draft_column *c)
 {
@@ -275,7 +268,7 @@ static bool column_unit_factor(const struct draft_column *c, const char *unit, d
     const char *own = column_unit(c) + strspn(column_unit(c), " ");
     unit += strspn(unit, " ");
     *out = 1;
-    return strcmp(unit, own) == 0 || (is_known_unit(unit) && is_known_unit(own) && unit_convert(1, unit, own, out));
+    return strcmp(unit, own) == 0 || (unit_is_known(unit) && unit_is_known(own) && unit_convert(1, unit, own, out));
 }
 
 /* Returns whether the column has numbers in one unit or in units of one kind; words may stand for missing numbers. */

@@ -24,94 +24,69 @@
 /* The unit of a name; NULL: it is not a metric. */
 typedef const char *(*unit_of)(void *context, const char *name);
 
-static bool starts_name(char c)
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
+#define SIGNS "<>=!" /* of comparisons */
+
+static bool begins_name(char c)
 {
     return isalpha((unsigned char)c) || c == '_';
 }
 
-static bool continues_name(char c)
+static size_t number_length(const char *p)
 {
-    return starts_name(c) || isdigit((unsigned char)c) || c == '.';
-}
-
-/* The end of the quoted run at `p`, or of the text. */
-static const char *skip_quoted(const char *p)
-{
-    const char *end = strchr(p + 1, *p);
-    return end ? end + 1 : p + strlen(p);
-}
-
-static const char *skip_name(const char *p)
-{
-    while (continues_name(*p))
-        p++;
-    return p;
-}
-
-static const char *skip_number(const char *p)
-{
-    while (isdigit((unsigned char)*p) || *p == '.')
-        p++;
-    if (*p != 'e' && *p != 'E')
-        return p;
-    const char *exponent = p + 1 + (p[1] == '+' || p[1] == '-');
-    if (!isdigit((unsigned char)*exponent))
-        return p;
-    while (isdigit((unsigned char)*exponent))
-        exponent++;
-    return exponent;
+    const size_t n = strspn(p, DIGITS "."), e = n + (p[n] == 'e' || p[n] == 'E'), sign = p[e] == '+' || p[e] == '-';
+    const size_t exponent = e > n ? strspn(p + e + sign, DIGITS) : 0;
+    return exponent ? e + sign + exponent : n;
 }
 
 /* A unit is letters, % and a slash between two of them: "tokens/s". */
-static const char *skip_unit(const char *p)
+static size_t unit_length(const char *p)
 {
-    while (isalpha((unsigned char)*p) || *p == '%' || (*p == '/' && isalpha((unsigned char)p[1])))
-        p++;
-    return p;
+    size_t n = 0;
+    while (isalpha((unsigned char)p[n]) || p[n] == '%' || (p[n] == '/' && isalpha((unsigned char)p[n + 1])))
+        n++;
+    return n;
 }
 
-/* A number that a unit follows: the unit, the caller's, and where it ends; NULL: no unit follows. */
+/* What stands at `p`, before the end of the text: a quoted text, a name, a number, signs of a comparison, or one other
+ * character. */
+static size_t token_length(const char *p)
+{
+    if (*p == '\'' || *p == '"') {
+        const char *end = strchr(p + 1, *p);
+        return end ? (size_t)(end + 1 - p) : strlen(p);
+    }
+    if (begins_name(*p))
+        return strspn(p, LETTERS DIGITS "_.");
+    return isdigit((unsigned char)*p) ? number_length(p) : strchr(SIGNS, *p) ? strspn(p, SIGNS) : 1;
+}
+
+/* The unit that follows a number, the caller's, and where it ends; NULL: none does. */
 static char *unit_behind(const char *number_end, const char **end)
 {
-    const char *p = number_end;
-    while (*p == ' ' || *p == '\t')
-        p++;
-    const char *unit_end = skip_unit(p);
-    char *unit = xstrndup(p, (size_t)(unit_end - p));
-    bool is_percent_operator = *p == '%' && unit_end == p + 1 && p > number_end;
-    if (unit_end > p && !is_percent_operator && !db_is_keyword(unit)) {
-        *end = unit_end;
+    const char *p = number_end + strspn(number_end, " \t");
+    char *unit = xstrndup(p, unit_length(p));
+    bool is_percent_operator = strcmp(unit, "%") == 0 && p > number_end;
+    if (*unit && !is_percent_operator && !db_is_keyword(unit)) {
+        *end = p + strlen(unit);
         return unit;
     }
     free(unit);
     return NULL;
 }
 
-static bool is_known_unit(const char *unit)
-{
-    double ignored;
-    return !unit_convert(1, unit, "s", &ignored) || !unit_convert(1, unit, "B", &ignored);
-}
-
 /* In the unit of the first metric of the text that measures the same. */
 static bool convert(double value, const char *unit, const char *text, unit_of unit_of_name, void *context, double *out)
 {
     for (const char *p = text; *p;) {
-        if (*p == '\'' || *p == '"') {
-            p = skip_quoted(p);
-        } else if (isdigit((unsigned char)*p)) {
-            p = skip_unit(skip_number(p));
-        } else if (starts_name(*p)) {
-            const char *end = skip_name(p);
-            OWNED char *name = xstrndup(p, (size_t)(end - p));
-            const char *own = unit_of_name(context, name);
-            p = end;
-            if (own && (strcmp(own, unit) == 0 || (*own && is_known_unit(unit) && is_known_unit(own))) &&
-                unit_convert(value, unit, own, out))
-                return true;
-        } else {
-            p++;
-        }
+        const size_t length = token_length(p);
+        OWNED char *name = begins_name(*p) ? xstrndup(p, length) : NULL;
+        const char *own = name ? unit_of_name(context, name) : NULL;
+        p += length + (isdigit((unsigned char)*p) ? unit_length(p + length) : 0);
+        if (own && (strcmp(own, unit) == 0 || (*own && unit_is_known(unit) && unit_is_known(own))) &&
+            unit_convert(value, unit, own, out))
+            return true;
     }
     return false;
 }
@@ -119,7 +94,7 @@ static bool convert(double value, const char *unit, const char *text, unit_of un
 static int add_quantity(const char **p, const char *text, unit_of unit, void *context, struct buffer *out,
                         struct error *e)
 {
-    const char *number_end = skip_number(*p), *end = number_end;
+    const char *number_end = *p + number_length(*p), *end = number_end;
     OWNED char *word = unit_behind(number_end, &end), *number = xstrndup(*p, (size_t)(number_end - *p));
     double value = strtod(number, NULL);
     int rc = 0;
@@ -141,14 +116,12 @@ static int add_quantity(const char **p, const char *text, unit_of unit, void *co
 static int quantities_convert(const char *text, unit_of unit, void *context, struct buffer *out, struct error *e)
 {
     for (const char *p = text; *p;) {
-        const char *start = p;
-        if (isdigit((unsigned char)*p)) {
-            if (add_quantity(&p, text, unit, context, out, e) < 0)
-                return -1;
-            continue;
-        }
-        p = *p == '\'' || *p == '"' ? skip_quoted(p) : starts_name(*p) ? skip_name(p) : p + 1;
-        buffer_add(out, start, (size_t)(p - start));
+        if (!isdigit((unsigned char)*p)) {
+            const size_t length = token_length(p);
+            buffer_add(out, p, length);
+            p += length;
+        } else if (add_quantity(&p, text, unit, context, out, e) < 0)
+            return -1;
     }
     return 0;
 }
@@ -165,26 +138,19 @@ static bool joins(const char *name, size_t length)
 static bool comparison_split(const char *text, size_t *left, size_t *operator_length)
 {
     int depth = 0;
-    size_t found = 0;
-    for (const char *p = text; *p;) {
-        const char *start = p;
-        if (*p == '\'' || *p == '"') {
-            p = skip_quoted(p);
-        } else if (starts_name(*p)) {
-            p = skip_name(p);
-            if (depth == 0 && joins(start, (size_t)(p - start)))
-                return false;
-        } else if (depth == 0 && strchr("<>=!", *p)) {
-            p += strspn(p, "<>=!");
-            *left = (size_t)(start - text);
-            *operator_length = (size_t)(p - start);
-            bool orders = *start == '<' || *start == '>';
-            if (found++ || !orders || *operator_length > 2 || (p[-1] != '=' && *operator_length == 2))
-                return false;
-        } else {
-            depth += (*p == '(') - (*p == ')');
-            p++;
-        }
+    size_t found = 0, length;
+    for (const char *p = text; *p; p += length) {
+        length = token_length(p);
+        depth += (*p == '(') - (*p == ')');
+        if (depth == 0 && begins_name(*p) && joins(p, length))
+            return false;
+        if (depth != 0 || !strchr(SIGNS, *p))
+            continue;
+        *left = (size_t)(p - text);
+        *operator_length = length;
+        bool orders = *p == '<' || *p == '>';
+        if (found++ || !orders || length > 2 || (p[length - 1] != '=' && length == 2))
+            return false;
     }
     return found == 1;
 }
@@ -228,14 +194,6 @@ static size_t input_named(struct measures *m, const char *name)
     return m->input_count - 1;
 }
 
-static void note(size_t **items, size_t *count, size_t item)
-{
-    for (size_t i = 0; i < *count; i++)
-        if ((*items)[i] == item)
-            return;
-    *array_add(*items, *count) = item;
-}
-
 const struct derived_measure *measures_find(const struct measures *m, const char *name)
 {
     return FIND(i, m->metric_count, strcmp(m->metrics[i].metric->name, name) == 0, &m->metrics[i]);
@@ -251,14 +209,14 @@ static int use_metric(struct resolving *r, const char *name, struct buffer *sql,
     if (!derived) {
         size_t input = input_named(r->measures, name);
         buffer_printf(sql, "?%zu", FIRST_INPUT + input);
-        note(&r->out->inputs, &r->out->input_count, input);
+        array_add_once(r->out->inputs, r->out->input_count, input);
         return 0;
     }
     buffer_add_text(sql, derived->whole.sql ? derived->whole.sql : "NULL");
     for (size_t i = 0; i < derived->whole.input_count; i++)
-        note(&r->out->inputs, &r->out->input_count, derived->whole.inputs[i]);
+        array_add_once(r->out->inputs, r->out->input_count, derived->whole.inputs[i]);
     for (size_t i = 0; i < derived->whole.key_count; i++)
-        note(&r->out->keys, &r->out->key_count, derived->whole.keys[i]);
+        array_add_once(r->out->keys, r->out->key_count, derived->whole.keys[i]);
     return 0;
 }
 
@@ -296,7 +254,7 @@ static int use_key(struct resolving *r, const char *name, struct buffer *sql, st
     if (rc == 0)
         buffer_add_text(sql, x.sql);
     for (size_t i = 0; i < x.key_count; i++)
-        note(&r->out->keys, &r->out->key_count, x.keys[i]);
+        array_add_once(r->out->keys, r->out->key_count, x.keys[i]);
     expression_free(&x);
     return rc;
 }

@@ -74,8 +74,7 @@ static enum take take_named(const char *name)
 static bool is_convertible(const char *from, const char *to)
 {
     double ignored;
-    const bool known = !unit_convert(1, from, "s", &ignored) || !unit_convert(1, from, "B", &ignored);
-    return known && unit_convert(1, from, to, &ignored);
+    return unit_is_known(from) && unit_convert(1, from, to, &ignored);
 }
 
 /* The columns of temp.passage (src/measures/renewal.sql): first those of a passage. */

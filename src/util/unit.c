@@ -104,3 +104,9 @@ bool unit_convert(double value, const char *from, const char *to, double *out)
     *out = 1 / (value * (a.above.factor / a.below.factor)) / (b.above.factor / b.below.factor);
     return true;
 }
+
+bool unit_is_known(const char *unit)
+{
+    double ignored;
+    return !unit_convert(1, unit, "s", &ignored) || !unit_convert(1, unit, "B", &ignored);
+}

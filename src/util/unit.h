@@ -9,3 +9,6 @@
  * neither of these nor the same text as `to`, or none at all, leaves the value as it is. False, with *out untouched,
  * when the two are known to measure different things. */
 bool unit_convert(double value, const char *from, const char *to, double *out);
+
+/* Returns whether it is of bytes or of seconds, which exclude each other; nothing is known of other units. */
+bool unit_is_known(const char *unit);
