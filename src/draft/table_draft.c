@@ -47,7 +47,7 @@ struct draft_column {
     bool is_guess;                /* all its numbers are valid in both notations; set by import_draft_settle */
     struct string_list units;     /* distinct units of its numbers (" GB", ""), at most UNITS_MOST + 1 */
     struct string_list words;     /* distinct other cells, at most WORDS_MOST + 1 */
-    struct hash_set seen;         /* all cells */
+    struct hash_index seen;       /* all cells */
     enum column_role role;        /* this and all below: set by plan_columns */
     bool is_promoted;             /* a label that is a key, because nothing else tells rows apart */
     const char *called;           /* its own key, or the tool's name for it */
@@ -162,7 +162,7 @@ void import_draft_free(struct import_draft *d)
         proposal_list_free(&c->by_name);
         string_list_free(&c->units);
         string_list_free(&c->words);
-        hash_set_free(&c->seen);
+        hash_index_free(&c->seen);
     }
     for (size_t i = 0; i < d->cell_count; i++)
         free(d->cells[i]);
@@ -222,7 +222,7 @@ void import_draft_add(struct import_draft *d, const char *const *cells)
         if (!cells[i])
             continue;
         const struct hash128 hash = hash_bytes(cells[i], strlen(cells[i]));
-        hash_set_add(&c->seen, &hash);
+        hash_index_takes(&c->seen, &hash);
         const char *unit = NULL;
         bool is_number = false;
         for (enum notation n = 0; n < NOTATION_COUNT; n++)
@@ -404,7 +404,7 @@ static enum column_role column_role(const struct import_draft *d, size_t i, stru
 /* How many different rows there are by these columns and `further` (d->count: no further one). */
 static size_t count_different(const struct import_draft *d, size_t further)
 {
-    struct hash_set seen = HASH_SET_INIT;
+    struct hash_index seen = HASH_INDEX_INIT;
     OWNED_BUFFER row = BUFFER_INIT;
     for (size_t first = 0; first + d->count <= d->cell_count; first += d->count) {
         buffer_clear(&row);
@@ -412,10 +412,10 @@ static size_t count_different(const struct import_draft *d, size_t further)
             if (d->columns[i].role == ROLE_KEY || i == further)
                 buffer_printf(&row, "%s\n", d->cells[first + i] ? d->cells[first + i] : "");
         const struct hash128 hash = hash_bytes(row.data, row.length);
-        hash_set_add(&seen, &hash);
+        hash_index_takes(&seen, &hash);
     }
-    const size_t count = seen.count + seen.has_zero;
-    hash_set_free(&seen);
+    const size_t count = seen.count;
+    hash_index_free(&seen);
     return count;
 }
 

@@ -11,8 +11,7 @@
 #include "util/rng.h"
 
 #define NONE SIZE_MAX
-#define LOOK_EVERY 4096       /* evaluations */
-#define MEMORY_MOST (1 << 20) /* components that a tree remembers; others are solved again */
+#define LOOK_EVERY 4096 /* evaluations */
 
 /* Places, or constraints, ascending. */
 struct set {
@@ -453,7 +452,7 @@ static int64_t solve(struct solver *s, struct tree *t, const struct branch *b)
             return found;
     }
     found = solve_rows(s, t, b, &rows);
-    if (!is_brief && !s->stopped && t->memory.count < MEMORY_MOST)
+    if (!is_brief && !s->stopped)
         hash_map_put(&t->memory, &residue, found);
     release(s, b->place);
     return found;

@@ -42,8 +42,8 @@ struct specs {
     const struct value **values; /* one per names.keys; NULL where absent */
     struct buffer text;
     enum twins twins;
-    struct hash_set with_twins; /* TWINS_SOME: their content hashes */
-    int64_t hashed;             /* the spec whose identity `text` is; -1: none */
+    struct hash_index with_twins; /* TWINS_SOME: their content hashes */
+    int64_t hashed;               /* the spec whose identity `text` is; -1: none */
     struct kept_hash kept[HASHES_KEPT];
 };
 
@@ -152,7 +152,7 @@ void specs_free(struct specs *s)
     if (!s)
         return;
     buffer_free(&s->text);
-    hash_set_free(&s->with_twins);
+    hash_index_free(&s->with_twins);
     arena_free(&s->arena);
     free(s);
 }
@@ -228,7 +228,7 @@ static bool has_twin(struct specs *s, int64_t spec)
     if (s->twins != TWINS_SOME)
         return s->twins == TWINS_ALL;
     const struct hash128 content = content_hash(s, spec);
-    return hash_set_has(&s->with_twins, &content);
+    return hash_index_has(&s->with_twins, &content);
 }
 
 static void add_json(struct specs *s, int64_t spec, enum json_keys which, const bool *skips, struct buffer *out)
@@ -640,13 +640,13 @@ bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_
 
 static bool differ_one_by_one(struct specs *s)
 {
-    struct hash_set seen = HASH_SET_INIT;
+    struct hash_index seen = HASH_INDEX_INIT;
     bool differ = true;
     for (int64_t i = 0; i < specs_count(s) && differ; i++) {
         const struct hash128 hash = specs_hash(s, i);
-        differ = hash_set_add(&seen, &hash);
+        differ = hash_index_takes(&seen, &hash);
     }
-    hash_set_free(&seen);
+    hash_index_free(&seen);
     return differ;
 }
 
@@ -665,9 +665,9 @@ bool specs_are_distinct(struct specs *s)
     return sum == specs_count(s);
 }
 
-static enum twins find_one_by_one(struct specs *s, size_t name, struct hash_set *some)
+static enum twins find_one_by_one(struct specs *s, size_t name, struct hash_index *some)
 {
-    struct hash_set contents = HASH_SET_INIT, all = HASH_SET_INIT;
+    struct hash_index contents = HASH_INDEX_INIT, all = HASH_INDEX_INIT;
     enum twins found = TWINS_NONE;
     for (int64_t i = 0; i < specs_count(s); i++) {
         const struct hash128 content = content_hash(s, i);
@@ -678,19 +678,19 @@ static enum twins find_one_by_one(struct specs *s, size_t name, struct hash_set 
             value_add_json(v, &text);
         const struct hash128 named = hash_bytes(text.data, text.length);
         buffer_free(&text);
-        const bool is_new = hash_set_add(&contents, &content), is_named_new = hash_set_add(&all, &named);
+        const bool is_new = hash_index_takes(&contents, &content), is_named_new = hash_index_takes(&all, &named);
         if (is_new || !is_named_new)
             continue;
-        hash_set_add(some, &content);
+        hash_index_takes(some, &content);
         found = TWINS_SOME;
     }
-    hash_set_free(&contents);
-    hash_set_free(&all);
+    hash_index_free(&contents);
+    hash_index_free(&all);
     return found;
 }
 
 /* `name`: of names.keys. `some`: the content hashes of those that have twins, if not all have. */
-static enum twins find_twins(struct specs *s, size_t name, struct hash_set *some)
+static enum twins find_twins(struct specs *s, size_t name, struct hash_index *some)
 {
     struct cutting c = {.for_twins = true};
     if (specs_count(s) <= SPECS_MOST)

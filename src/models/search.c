@@ -30,8 +30,8 @@ struct drawing {
     struct model_search_stratum *stratum;
     const struct model_index *index; /* the stratum's part of the space */
     struct model_cursor *cursor;
-    const struct hash_set *taken; /* by strata before, in the search's index */
-    struct hash_set drawn;        /* by this one, in its own index */
+    const struct hash_index *taken; /* by strata before, in the search's index */
+    struct hash_index drawn;        /* by this one, in its own index */
     uint64_t wanted;
     uint64_t *ranks; /* found so far, in the search's index */
     size_t count;
@@ -39,16 +39,16 @@ struct drawing {
     size_t heap_count;
 };
 
-static void add_rank(struct hash_set *set, uint64_t rank)
+static void add_rank(struct hash_index *set, uint64_t rank)
 {
     struct hash128 hash = hash_bytes(&rank, sizeof rank);
-    hash_set_add(set, &hash);
+    hash_index_takes(set, &hash);
 }
 
-static bool has_rank(const struct hash_set *set, uint64_t rank)
+static bool has_rank(const struct hash_index *set, uint64_t rank)
 {
     struct hash128 hash = hash_bytes(&rank, sizeof rank);
-    return hash_set_has(set, &hash);
+    return hash_index_has(set, &hash);
 }
 
 /* Returns whether the candidate is one of the stratum that no stratum before has taken. 1, 0, or -1. */
@@ -190,7 +190,7 @@ static int draw_stratum(struct drawing *d, struct error *e)
 }
 
 /* Adds what the stratum finds to the sample. */
-static int sample_stratum(struct drawing *d, struct hash_set *taken, uint64_t **ranks, size_t *count, struct error *e)
+static int sample_stratum(struct drawing *d, struct hash_index *taken, uint64_t **ranks, size_t *count, struct error *e)
 {
     struct model_index *part = NULL;
     int rc = d->stratum->literal
@@ -208,14 +208,14 @@ static int sample_stratum(struct drawing *d, struct hash_set *taken, uint64_t **
     }
     model_cursor_free(d->cursor);
     model_index_free(part);
-    hash_set_free(&d->drawn);
+    hash_index_free(&d->drawn);
     free_all(d->ranks, d->heap);
     return rc;
 }
 
 int model_search_draw(struct model_search *s, uint64_t **ranks, size_t *count, struct error *e)
 {
-    struct hash_set taken = HASH_SET_INIT;
+    struct hash_index taken = HASH_INDEX_INIT;
     int rc = 0;
     *ranks = NULL;
     *count = 0;
@@ -227,7 +227,7 @@ int model_search_draw(struct model_search *s, uint64_t **ranks, size_t *count, s
                             .wanted = (uint64_t)s->strata[i].sample->take};
         rc = sample_stratum(&d, &taken, ranks, count, e);
     }
-    hash_set_free(&taken);
+    hash_index_free(&taken);
     if (rc < 0) {
         free(*ranks);
         *ranks = NULL;

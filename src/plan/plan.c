@@ -201,10 +201,10 @@ struct planner {
     struct stmt *lookup;    /* NULL: there is no database */
     struct stmt *lookup_at; /* the same of the one after the job that was found last */
     int64_t last_id;
-    bool follows;         /* it stood there after the one before, too */
-    bool are_distinct;    /* no two matches are one job */
-    int64_t jobs;         /* that the matches are, where that can be told without looking at all of them; else -1 */
-    struct hash_set seen; /* where they are not: all; else those that are in the database */
+    bool follows;           /* it stood there after the one before, too */
+    bool are_distinct;      /* no two matches are one job */
+    int64_t jobs;           /* that the matches are, where that can be told without looking at all of them; else -1 */
+    struct hash_index seen; /* where they are not: all; else those that are in the database */
     struct plan *plan;
     struct formers formers;      /* by what they are to be: whose results run would let stand */
     int64_t known;               /* jobs of the plan that stand in the database */
@@ -348,7 +348,7 @@ static int mark_row_of(struct planner *p, struct stmt *row, const struct hash128
         p->last_id = stmt_int(row, 4);
         p->known++;
         if (p->are_distinct)
-            hash_set_add(&p->seen, key);
+            hash_index_takes(&p->seen, key);
     }
     stmt_reset(row);
     return rc;
@@ -368,7 +368,7 @@ static int mark_former(struct planner *p, const struct hash128 *key, enum plan_m
     const struct job_move *m = f->count ? bsearch(&wanted, f->items, f->count, sizeof *f->items, by_now) : NULL;
     if (!m)
         return 0;
-    hash_set_add(&p->seen, &m->was);
+    hash_index_takes(&p->seen, &m->was);
     return mark_row_of(p, p->lookup, &m->was, mark, e);
 }
 
@@ -508,7 +508,7 @@ static int take_match(struct planner *p, const struct match *m, struct error *e)
         p->plan->others++;
         return 0;
     }
-    if (!p->are_distinct && !hash_set_add(&p->seen, &m->key)) {
+    if (!p->are_distinct && !hash_index_takes(&p->seen, &m->key)) {
         p->plan->duplicates++;
         return 0;
     }
@@ -597,7 +597,7 @@ static int explain_gone(struct planner *p, struct error *e)
         memcpy(key.bytes, stmt_hash(s, 0), sizeof key.bytes);
         for (int i = 0; i < SECTION_COUNT; i++)
             specs[i] = stmt_is_null(s, i + 1) ? -1 : stmt_int(s, i + 1);
-        if (hash_set_has(&p->seen, &key))
+        if (hash_index_has(&p->seen, &key))
             continue;
         if (value_changes_why(p->changes, IN_DATABASE, specs, &why, e) < 0)
             return -1;
@@ -680,7 +680,7 @@ static int make(const struct plan_request *request, struct plan *out, struct err
     stmt_free(p.lookup_at);
     knowledge_free(p.knowledge);
     free(p.witnesses);
-    hash_set_free(&p.seen);
+    hash_index_free(&p.seen);
     if (rc < 0)
         plan_free(&plan);
     else

@@ -50,19 +50,19 @@ void key_sets_add_names(const char *json, struct buffer *out)
 
 struct set_reader {
     struct stmt *objects, *keys;
-    struct hash_set sets;     /* of section and names */
-    struct hash_set keys_had; /* of section and key */
-    struct buffer set, last;  /* the set of this object, and of the one before */
-    cJSON *found;             /* [section, key] each */
+    struct hash_index sets;     /* of section and names */
+    struct hash_index keys_had; /* of section and key */
+    struct buffer set, last;    /* the set of this object, and of the one before */
+    cJSON *found;               /* [section, key] each */
 };
 
-static bool is_new(struct hash_set *seen, const char *section, const char *key, struct buffer *b)
+static bool is_new(struct hash_index *seen, const char *section, const char *key, struct buffer *b)
 {
     buffer_clear(b);
     buffer_add(b, section, strlen(section) + 1);
     buffer_add_text(b, key);
     const struct hash128 hash = hash_bytes(b->data, b->length);
-    return hash_set_add(seen, &hash);
+    return hash_index_takes(seen, &hash);
 }
 
 /* SQLite parses, and says what is no JSON. */
@@ -91,7 +91,7 @@ static int read_object(struct set_reader *r, struct error *e)
     r->last = r->set;
     r->set = other;
     const struct hash128 hash = hash_bytes(r->last.data, r->last.length);
-    return hash_set_add(&r->sets, &hash) ? parse(r, section, json, e) : 0;
+    return hash_index_takes(&r->sets, &hash) ? parse(r, section, json, e) : 0;
 }
 
 /* Reads a query with the columns section and JSON object: adds each key of each section once, in the order in which the
@@ -104,8 +104,8 @@ static int key_sets_read(struct db *db, const char *sql, cJSON *found, struct er
         rc = read_object(&r, e);
     stmt_free(r.objects);
     stmt_free(r.keys);
-    hash_set_free(&r.sets);
-    hash_set_free(&r.keys_had);
+    hash_index_free(&r.sets);
+    hash_index_free(&r.keys_had);
     buffer_free(&r.set);
     buffer_free(&r.last);
     return rc;

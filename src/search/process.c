@@ -41,15 +41,15 @@ static bool is_name(const struct search_space *space, size_t key)
 static bool others_tell_apart(const struct search_space *space, const bool *named)
 {
     OWNED double *others = xcalloc(space->key_count + 1, sizeof *others);
-    struct hash_set rows = HASH_SET_INIT;
+    struct hash_index rows = HASH_INDEX_INIT;
     for (size_t i = 0; i < space->count; i++) {
         for (size_t k = 0; k < space->key_count; k++)
             others[k] = named[k] || isnan(space->candidates[i].values[k]) ? 0 : space->candidates[i].values[k];
         const struct hash128 hash = hash_bytes(others, space->key_count * sizeof *others);
-        hash_set_add(&rows, &hash);
+        hash_index_takes(&rows, &hash);
     }
     bool apart = (double)rows.count >= TOLD_APART * (double)space->count;
-    hash_set_free(&rows);
+    hash_index_free(&rows);
     return apart;
 }
 

@@ -551,7 +551,7 @@ static struct hash128 change_of(const struct staged_pass *f, size_t base, size_t
 }
 
 /* In declared order, or a drawn one, without changes of keys that were no better. The caller frees it. */
-static size_t *to_be_tried(const struct staged_pass *f, size_t base, const struct hash_set *lost, size_t *count)
+static size_t *to_be_tried(const struct staged_pass *f, size_t base, const struct hash_index *lost, size_t *count)
 {
     struct rank *ranks = xcalloc(f->s->families.count + 1, sizeof *ranks);
     bool drawn = f->s->options.order == SEARCH_ORDER_SHUFFLED;
@@ -560,7 +560,7 @@ static size_t *to_be_tried(const struct staged_pass *f, size_t base, const struc
     for (size_t i = 0; i < f->s->families.count; i++) {
         const struct hash128 change = change_of(f, base, i);
         const uint64_t identity = family_candidate(f->s, i, 0)->identity;
-        if (!saves(f, base, i) && is_neighbour(f, i) && !hash_set_has(lost, &change))
+        if (!saves(f, base, i) && is_neighbour(f, i) && !hash_index_has(lost, &change))
             ranks[(*count)++] = (struct rank){i, 0, drawn ? search_draw(f->s, identity, 0, UINT64_MAX) : 0};
     }
     return ranked(ranks, *count);
@@ -577,7 +577,7 @@ static bool try_at(struct staged_pass *f, size_t family, double micro_batch)
 
 /* The best among the base and the tried families. Those no better than the base are added to `lost`. */
 static size_t best_of(const struct staged_pass *f, size_t base, const size_t *tried, size_t count,
-                      struct hash_set *lost)
+                      struct hash_index *lost)
 {
     size_t best = base;
     for (size_t i = 0; i < count; i++) {
@@ -585,14 +585,14 @@ static size_t best_of(const struct staged_pass *f, size_t base, const size_t *tr
             best = tried[i];
         const struct hash128 change = change_of(f, base, tried[i]);
         if (!is_better(f, tried[i], base))
-            hash_set_add(lost, &change);
+            hash_index_takes(lost, &change);
     }
     return best;
 }
 
 static bool speed_up(struct staged_pass *f, size_t base)
 {
-    struct hash_set lost = HASH_SET_INIT;
+    struct hash_index lost = HASH_INDEX_INIT;
     bool known = true;
     for (bool better = true; known && better;) {
         size_t count, *tried = to_be_tried(f, base, &lost, &count);
@@ -604,7 +604,7 @@ static bool speed_up(struct staged_pass *f, size_t base)
         base = best;
         free(tried);
     }
-    hash_set_free(&lost);
+    hash_index_free(&lost);
     return known;
 }
 

@@ -203,7 +203,7 @@ static int next_from(struct match_cursor *cursor, int64_t rank, const struct mat
 /* Distinct ones; where the same are drawn again and again, fewer. */
 static int draw_jobs(struct loader *l, struct match_cursor *cursor, int64_t count, struct error *e)
 {
-    struct hash_set seen = HASH_SET_INIT;
+    struct hash_index seen = HASH_INDEX_INIT;
     const struct match *m;
     int64_t combinations = space_combinations(l->space), put = 0;
     int rc = 0;
@@ -213,12 +213,12 @@ static int draw_jobs(struct loader *l, struct match_cursor *cursor, int64_t coun
         if (rc <= 0)
             break;
         const struct hash128 rank = hash_bytes(&m->rank, sizeof m->rank);
-        if (!hash_set_add(&seen, &rank))
+        if (!hash_index_takes(&seen, &rank))
             continue;
         rc = put_job(l, m, e);
         put++;
     }
-    hash_set_free(&seen);
+    hash_index_free(&seen);
     return rc < 0 ? -1 : 0;
 }
 

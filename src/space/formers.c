@@ -196,7 +196,7 @@ struct finder {
     cJSON *parts; /* of the space (space/identity.h) */
     char *labels; /* JSON: by section the keys that do not count */
     struct stmt *put_asked, *put_member;
-    struct hash_set put[SECTION_COUNT];
+    struct hash_index put[SECTION_COUNT];
     struct buffer json;
     int put_formers; /* how often */
 };
@@ -221,7 +221,7 @@ static char *labels_json(const struct space *space)
 static int put_spec(struct finder *f, int section, int64_t spec, struct error *e)
 {
     const struct hash128 number = hash_bytes(&spec, sizeof spec);
-    if (!hash_set_add(&f->put[section], &number))
+    if (!hash_index_takes(&f->put[section], &number))
         return 0;
     buffer_clear(&f->json);
     specs_add_json(f->space->specs[section], spec, false, NULL, &f->json);
@@ -511,7 +511,7 @@ int formers_find(struct space *space, struct db *db, enum formers_kind kind, str
     stmt_free(f.put_member);
     db_exec(db, embedded_text("sql/formers/end.sql"), &ignored);
     for (int i = 0; i < SECTION_COUNT; i++)
-        hash_set_free(&f.put[i]);
+        hash_index_free(&f.put[i]);
     cJSON_Delete(f.parts);
     cJSON_free(f.labels);
     buffer_free(&f.json);

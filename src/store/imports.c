@@ -65,7 +65,7 @@ struct import_store {
     struct old_row *old; /* by reference */
     size_t old_count, moved;
     bool settles_all, states_again;
-    struct hash_set new_lines; /* of rows that were put where there are old ones */
+    struct hash_index new_lines; /* of rows that were put where there are old ones */
     struct stmt *put[PUT_STATEMENTS];
     int64_t last_id; /* of an attempt; 0: not looked up yet */
     struct waiting_attempt *attempts;
@@ -177,7 +177,7 @@ void import_store_free(struct import_store *s)
         stmt_free(s->put[i]);
     db_drop_table(s->db, "waiting_attempt");
     db_drop_table(s->db, "waiting_metric");
-    hash_set_free(&s->new_lines);
+    hash_index_free(&s->new_lines);
     free_all(s->old, s->taken[0], s->taken[1], s->attempts, s->metrics, s->names, s);
 }
 
@@ -295,7 +295,7 @@ int import_store_put(struct import_store *s, const struct imported_attempt *atte
                                  *attempt->row};
     if (s->old_count) {
         const struct hash128 line = hash_bytes(&attempt->line, sizeof attempt->line);
-        hash_set_add(&s->new_lines, &line);
+        hash_index_takes(&s->new_lines, &line);
     }
     return attempt->is_only ? 0 : db_run(s->db, touch_sql, VALUES(sql_int(attempt->job_id)), e);
 }
@@ -340,7 +340,7 @@ static int take_out_rest(struct import_store *s, struct import_removal *out, str
             continue;
         if (db_run(s->db, "INSERT INTO temp.removed_attempt VALUES (?)", VALUES(sql_int(old->id)), e) < 0)
             return -1;
-        *(hash_set_has(&s->new_lines, &line) ? &out->replaced : &out->taken_out) += 1;
+        *(hash_index_has(&s->new_lines, &line) ? &out->replaced : &out->taken_out) += 1;
     }
     return out->replaced + out->taken_out ? db_exec(s->db, embedded_text("src/store/remove_imported.sql"), e) : 0;
 }

@@ -17,25 +17,9 @@ char *hash_hex(const struct hash128 *hash, char out[HASH_HEX_BYTES]);
 /* The first hash whose hexadecimal digits begin with these (32 at most), or the last one. */
 struct hash128 hash_from_prefix(const char *digits, bool last);
 
-/* --- sets of hashes --- */
+/* --- numbered --- */
 
-/* One of 32 bytes per member at most. */
-
-struct hash_set {
-    struct hash128 *slots; /* all zero: free */
-    size_t capacity;       /* a power of two, or 0 */
-    size_t count;
-    bool has_zero; /* whether the all-zero hash is a member */
-};
-
-#define HASH_SET_INIT ((struct hash_set){NULL, 0, 0, false})
-
-/* Adds; false when it was there already. */
-bool hash_set_add(struct hash_set *s, const struct hash128 *hash);
-bool hash_set_has(const struct hash_set *s, const struct hash128 *hash);
-void hash_set_free(struct hash_set *s);
-
-/* One that numbers its members from 0 in the order in which they come: 24 to 32 bytes per member. */
+/* A set that numbers its members from 0 in the order in which they come: 24 to 32 bytes per member. */
 struct hash_index {
     struct hash128 *members;
     size_t count;
@@ -47,27 +31,22 @@ struct hash_index {
 
 /* Its number; `*is_new` (may be NULL): it got it now. */
 size_t hash_index_add(struct hash_index *x, const struct hash128 *hash, bool *is_new);
+/* Adds; false when it was there already. */
+bool hash_index_takes(struct hash_index *x, const struct hash128 *hash);
+bool hash_index_has(const struct hash_index *x, const struct hash128 *hash);
 void hash_index_free(struct hash_index *x);
 
 /* --- numbers by hashes --- */
 
-/* In bounded space: a cache of values that can be computed again. */
-
-/* Beyond so many, a number takes the place of another one. 24 MiB. */
+/* In bounded space: a cache of values that can be computed again. Beyond so many all are forgotten. 24 MiB. */
 #define HASH_MAP_MOST (1U << 19)
 
-struct hash_map_entry {
-    struct hash128 hash; /* all zero: free */
-    int64_t number;
-};
-
 struct hash_map {
-    struct hash_map_entry *entries;
-    size_t room; /* a power of two, or 0 */
-    size_t count;
+    struct hash_index known;
+    int64_t *numbers; /* of these */
 };
 
-#define HASH_MAP_INIT ((struct hash_map){NULL, 0, 0})
+#define HASH_MAP_INIT ((struct hash_map){HASH_INDEX_INIT, NULL})
 
 bool hash_map_get(const struct hash_map *m, const struct hash128 *hash, int64_t *number);
 void hash_map_put(struct hash_map *m, const struct hash128 *hash, int64_t number);
