@@ -9,10 +9,83 @@
 #include "util/memory.h"
 #include "util/string_list.h"
 
-/* --- names --- */
+/* --- lists of words --- */
+
+/* Part of a text. */
+struct span {
+    const char *text;
+    size_t length;
+};
+
+/* The next word of a list, between two of which a blank stands: `{list, 0}` before the first. */
+static bool next_word(struct span *word)
+{
+    word->text += word->length;
+    word->text += *word->text == ' ';
+    word->length = strcspn(word->text, " ");
+    return word->length > 0;
+}
+
+/* In any case. */
+static bool is_among(const char *words, struct span s)
+{
+    for (struct span word = {words, 0}; next_word(&word);)
+        if (word.length == s.length && strncasecmp(word.text, s.text, s.length) == 0)
+            return true;
+    return false;
+}
+
+static bool has_any(const char *words, const char *text)
+{
+    for (struct span word = {words, 0}; next_word(&word);)
+        if (memmem(text, strlen(text), word.text, word.length))
+            return true;
+    return false;
+}
+
+/* Bytes of the word that `text` begins with; 0: none of them. */
+static size_t word_at(const char *words, const char *text)
+{
+    for (size_t n = 0; *words; words += *words == ' ', n = 0) {
+        while (words[n] == text[n] && text[n] && text[n] != ' ')
+            n++;
+        if (n > 0 && (words[n] == ' ' || !words[n]))
+            return n;
+        words += n + strcspn(words + n, " ");
+    }
+    return 0;
+}
+
+/* --- variables --- */
+
+/* Words of a variable's name, between underscores. */
+static const char secret_words[] = "TOKEN KEY AUTH PASS PASSPHRASE SSHPASS PAT JWT COOKIE BEARER DSN WEBHOOK";
+
+/* Anywhere in a name. */
+static const char secret_parts[] = "SECRET PASSWORD PASSWD CREDENTIAL APIKEY ACCESSKEY";
+
+bool secrets_match_name(const char *name, char *const *listed)
+{
+    const size_t n = setting_name_length(name);
+    OWNED char *capitals = xstrndup(name, n);
+    for (size_t i = 0; i < n; i++)
+        capitals[i] = (char)toupper((unsigned char)name[i]);
+    if (setting_is_among(name, listed) || has_any(secret_parts, capitals))
+        return true;
+    for (size_t begin = 0, length; begin < n; begin += length + 1) {
+        length = strcspn(capitals + begin, "_");
+        const struct span word = {capitals + begin, length};
+        /* PWD alone is a directory, MYSQL_PWD none. */
+        if (is_among(secret_words, word) || (begin > 0 && is_among("PWD", word)) ||
+            (length > 5 && strncmp(word.text + length - 5, "TOKEN", 5) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* --- options and keys --- */
 
 /* Names of options, keys and variables, in a command or a text, whose values are secrets. */
-
 enum secret_name {
     SECRET_NAME_NONE = 0,
     SECRET_NAME_QUERY,   /* only in an address, behind "?" or "&": "sig" */
@@ -20,178 +93,88 @@ enum secret_name {
     SECRET_NAME_CERTAIN, /* whatever stands behind it is one: "--api-key", "password" */
 };
 
-/* Returns the kind of a name without dashes before it, in any case, its words joined by "-", "_" or ".": "api-key",
- * "wandb.api_key", "HF_TOKEN", or one of `listed` (NULL-terminated, may be NULL). Stricter than secrets_match_name
- * where the name is not that of a variable: "pad-token", "num-key-value-heads" and "api-key-file" are none. */
-enum secret_name secret_name_kind(const char *name, size_t length, char *const *listed);
-
-/* --- variables --- */
-
-/* Words of a variable's name, between underscores. */
-static const char *const secret_words[] = {
-    "TOKEN", "KEY", "AUTH", "PASS", "PASSPHRASE", "SSHPASS", "PAT", "JWT", "COOKIE", "BEARER", "DSN", "WEBHOOK",
-};
-
-/* Anywhere in a name. */
-static const char *const secret_parts[] = {"SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "APIKEY", "ACCESSKEY"};
-
-static bool is_secret_word(const char *word, size_t length)
-{
-    for (size_t i = 0; i < LENGTH(secret_words); i++)
-        if (strlen(secret_words[i]) == length && strncasecmp(secret_words[i], word, length) == 0)
-            return true;
-    return length > 5 && strncasecmp(word + length - 5, "TOKEN", 5) == 0;
-}
-
-static bool has_secret_part(const char *setting)
-{
-    OWNED char *name = xstrndup(setting, setting_name_length(setting));
-    bool found = false;
-    for (size_t i = 0; !found && i < LENGTH(secret_parts); i++)
-        found = strcasestr(name, secret_parts[i]) != NULL;
-    return found;
-}
-
-bool secrets_match_name(const char *name, char *const *listed)
-{
-    size_t n = setting_name_length(name);
-    if (setting_is_among(name, listed) || has_secret_part(name))
-        return true;
-    for (size_t begin = 0; begin < n;) {
-        size_t length = 0;
-        while (begin + length < n && name[begin + length] != '_')
-            length++;
-        /* PWD alone is a directory, MYSQL_PWD none. */
-        if (is_secret_word(name + begin, length) ||
-            (begin > 0 && length == 3 && strncasecmp(name + begin, "PWD", length) == 0))
-            return true;
-        begin += length + 1;
-    }
-    return false;
-}
-
-/* --- options and keys --- */
-
 /* Parts of a name without its "-", "_" and ".", anywhere in it. */
-static const char *const option_parts[] = {"SECRET",     "PASSWORD", "PASSWD",    "PASSPHRASE",
-                                           "CREDENTIAL", "APIKEY",   "ACCESSKEY", "PRIVATEKEY",
-                                           "AUTHKEY",    "APITOKEN", "AUTHTOKEN", "ACCESSTOKEN"};
+static const char option_parts[] = "SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL APIKEY ACCESSKEY PRIVATEKEY AUTHKEY"
+                                   " APITOKEN AUTHTOKEN ACCESSTOKEN";
 
 /* A name that ends in one of these words is a file's or a variable's that holds the secret. */
-static const char *const holders[] = {"FILE", "PATH", "DIR", "NAME", "ENV",  "VAR",  "LENGTH",
-                                      "SIZE", "PY",   "SH",  "JSON", "TOML", "YAML", "YML"};
+static const char holders[] = "FILE PATH DIR NAME ENV VAR LENGTH SIZE PY SH JSON TOML YAML YML";
 
-/* Last words, and what must stand before them: "pad-token" and "sort-key" are no secrets. NULL: nothing need. */
-static const struct {
-    const char *last, *before;
-} option_words[] = {
-    {"TOKEN", NULL},       {"TOKEN", "HF"},     {"TOKEN", "HUB"},  {"TOKEN", "HUGGINGFACE"}, {"TOKEN", "FACE"},
-    {"TOKEN", "GITHUB"},   {"TOKEN", "GITLAB"}, {"TOKEN", "GH"},   {"TOKEN", "WANDB"},       {"TOKEN", "REFRESH"},
-    {"TOKEN", "SESSION"},  {"TOKEN", "BEARER"}, {"TOKEN", "READ"}, {"TOKEN", "WRITE"},       {"TOKEN", "DEPLOY"},
-    {"TOKEN", "SLACK"},    {"TOKEN", "BOT"},    {"TOKEN", "USER"}, {"TOKEN", "JWT"},         {"KEY", "WANDB"},
-    {"KEY", "OPENAI"},     {"KEY", "AWS"},      {"KEY", "COMET"},  {"KEY", "ANTHROPIC"},     {"KEY", "LICENSE"},
-    {"KEY", "ENCRYPTION"}, {"KEY", "SIGNING"},  {"KEY", "SSH"},    {"KEY", "NEPTUNE"},       {"KEY", "ACCOUNT"},
-    {"PASS", "DB"},        {"PASS", "USER"},    {"PASS", "SMTP"},  {"PASS", "REGISTRY"},     {"PASS", "PROXY"},
-    {"PASS", "HTTP"},      {"JWT", NULL},       {"BEARER", NULL},  {"COOKIE", NULL},         {"PAT", NULL},
-    {"PWD", "MYSQL"},      {"PWD", "DB"},       {"PWD", "USER"},   {"TOKEN", "SECURITY"},    {"DSN", NULL},
-};
+/* A whole name, or the two last words of one: "pad-token" and "sort-key" are no secrets. */
+static const char option_words[] =
+    "TOKEN HF_TOKEN HUB_TOKEN HUGGINGFACE_TOKEN FACE_TOKEN GITHUB_TOKEN GITLAB_TOKEN GH_TOKEN WANDB_TOKEN REFRESH_TOKEN"
+    " SESSION_TOKEN BEARER_TOKEN READ_TOKEN WRITE_TOKEN DEPLOY_TOKEN SLACK_TOKEN BOT_TOKEN USER_TOKEN JWT_TOKEN"
+    " SECURITY_TOKEN WANDB_KEY OPENAI_KEY AWS_KEY COMET_KEY ANTHROPIC_KEY LICENSE_KEY ENCRYPTION_KEY SIGNING_KEY"
+    " SSH_KEY NEPTUNE_KEY ACCOUNT_KEY DB_PASS USER_PASS SMTP_PASS REGISTRY_PASS PROXY_PASS HTTP_PASS MYSQL_PWD DB_PWD"
+    " USER_PWD JWT BEARER COOKIE PAT DSN";
 
 /* Last words of names in the query of an address. */
-static const char *const query_words[] = {"SIG", "SIGNATURE", "KEY", "TOKEN", "CODE", "SAS"};
+static const char query_words[] = "SIG SIGNATURE KEY TOKEN CODE SAS";
 
 #define NAME_BYTES_MOST 100
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-/* A name in capitals, its words, and all of it without what stands between them. */
+/* A name in capitals: without what stands between its words, and with "_" there. */
 struct option_name {
-    char joined[NAME_BYTES_MOST + 1];
-    const char *last, *before; /* NULL: there is no such word */
-    char words[NAME_BYTES_MOST + 1];
+    char joined[NAME_BYTES_MOST + 1], words[NAME_BYTES_MOST + 1];
+    const char *last, *two; /* the last word; the last two, or the one that there is */
 };
 
 static void take_apart(const char *name, size_t length, struct option_name *out)
 {
-    size_t joined = 0;
-    *out = (struct option_name){.last = NULL};
+    size_t joined = 0, n = 0;
+    *out = (struct option_name){.last = out->words, .two = out->words};
     for (size_t i = 0; i < length; i++) {
-        bool between = strchr("-_.", name[i]) != NULL;
-        out->words[i] = between ? '\0' : (char)toupper((unsigned char)name[i]);
-        if (!between)
-            out->joined[joined++] = out->words[i];
-        if (between || (i > 0 && out->words[i - 1]))
+        if (strchr("-_.", name[i]))
             continue;
-        out->before = out->last;
-        out->last = &out->words[i];
+        if (n > 0 && strchr("-_.", name[i - 1])) {
+            out->words[n++] = '_';
+            out->two = out->last;
+            out->last = out->words + n;
+        }
+        out->joined[joined++] = out->words[n++] = (char)toupper((unsigned char)name[i]);
     }
 }
 
-static enum secret_name option_kind_of(const struct option_name *n)
+static bool is_listed(char *const *listed, const char *joined)
 {
-    for (size_t i = 0; i < LENGTH(option_parts); i++)
-        if (strstr(n->joined, option_parts[i]))
-            return SECRET_NAME_CERTAIN;
-    for (size_t i = 0; i < LENGTH(option_words); i++) {
-        const char *before = option_words[i].before;
-        if (strcmp(n->last, option_words[i].last) == 0 &&
-            (before ? n->before && strcmp(n->before, before) == 0 : !n->before))
-            return SECRET_NAME_LIKELY;
+    for (; listed && *listed; listed++) {
+        const char *c = *listed, *rest = joined;
+        while (*c && (strchr("-_.", *c) || toupper((unsigned char)*c) == *rest++))
+            c++;
+        if (!*c && !*rest)
+            return true;
     }
-    for (size_t i = 0; i < LENGTH(query_words); i++)
-        if (strcmp(n->last, query_words[i]) == 0)
-            return SECRET_NAME_QUERY;
-    return SECRET_NAME_NONE;
+    return false;
 }
 
-static bool is_same_name(const char *listed, const char *joined)
-{
-    for (; *listed; listed++)
-        if (!strchr("-_.", *listed) && toupper((unsigned char)*listed) != *joined++)
-            return false;
-    return !*joined;
-}
-
-static enum secret_name name_of_option(const char *name, size_t length, char *const *listed)
+/* Returns the kind of a name without dashes before it, in any case, its words joined by "-", "_" or ".": "api-key",
+ * "wandb.api_key", "HF_TOKEN", or one of `listed` (NULL-terminated, may be NULL). Stricter than secrets_match_name
+ * where the name is not that of a variable: "pad-token", "num-key-value-heads" and "api-key-file" are none. */
+static enum secret_name secret_name_kind(const char *name, size_t length, char *const *listed)
 {
     struct option_name n;
-    take_apart(name, length, &n);
-    if (!n.last)
-        return SECRET_NAME_NONE;
-    for (; listed && *listed; listed++)
-        if (is_same_name(*listed, n.joined))
-            return SECRET_NAME_CERTAIN;
-    for (size_t i = 0; i < LENGTH(holders); i++)
-        if (strcmp(n.last, holders[i]) == 0)
-            return SECRET_NAME_NONE;
-    return option_kind_of(&n);
-}
-
-static bool is_variable(const char *name, size_t length)
-{
-    return !ANY(i, length, !isupper((unsigned char)name[i]) && !isdigit((unsigned char)name[i]) && name[i] != '_');
-}
-
-enum secret_name secret_name_kind(const char *name, size_t length, char *const *listed)
-{
     if (length == 0 || length > NAME_BYTES_MOST)
         return SECRET_NAME_NONE;
-    enum secret_name kind = name_of_option(name, length, listed);
-    if (kind > SECRET_NAME_QUERY || !is_variable(name, length))
-        return kind;
+    take_apart(name, length, &n);
+    const struct span last = {n.last, strlen(n.last)}, two = {n.two, strlen(n.two)};
+    const enum secret_name kind = last.length > 0 && is_listed(listed, n.joined) ? SECRET_NAME_CERTAIN
+                                  : is_among(holders, last)                      ? SECRET_NAME_NONE
+                                  : has_any(option_parts, n.joined)              ? SECRET_NAME_CERTAIN
+                                  : is_among(option_words, two)                  ? SECRET_NAME_LIKELY
+                                  : is_among(query_words, last)                  ? SECRET_NAME_QUERY
+                                                                                 : SECRET_NAME_NONE;
     OWNED char *variable = xstrndup(name, length);
-    kind = secrets_match_name(variable, listed) ? SECRET_NAME_LIKELY : kind;
-    return kind;
+    if (kind > SECRET_NAME_QUERY || variable[strspn(variable, UPPER "_")])
+        return kind;
+    return secrets_match_name(variable, listed) ? SECRET_NAME_LIKELY : kind;
 }
 
 /* --- forms --- */
 
 /* Secrets that are recognised by their form, whatever their name. */
 
-/* Bytes from `text` on that stay visible, and bytes behind them that are the secret. */
-struct secret_form {
-    size_t visible, hidden;
-};
-
-#define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+#define ALNUM UPPER "abcdefghijklmnopqrstuvwxyz"
 #define URL_SAFE ALNUM "_-"
 #define GITLAB URL_SAFE "."
 #define BASE64 ALNUM "._~+/=-"
@@ -199,33 +182,27 @@ struct secret_form {
 /* As the services document them. A prefix that a word of a language may begin with wants letters and digits behind
  * it. */
 static const struct {
-    const char *prefix, *characters;
+    const char *prefixes, *characters;
     size_t least; /* characters behind the prefix */
     bool is_a_word;
 } services[] = {
-    {"sk-", URL_SAFE, 10, true},    {"sk_live_", ALNUM, 10, false}, {"rk_live_", ALNUM, 10, false},
-    {"ghp_", ALNUM, 10, true},      {"gho_", ALNUM, 10, true},      {"ghu_", ALNUM, 10, true},
-    {"ghs_", ALNUM, 10, true},      {"ghr_", ALNUM, 10, true},      {"github_pat_", ALNUM "_", 10, true},
-    {"glpat-", GITLAB, 10, false},  {"gldt-", GITLAB, 10, false},   {"glrt-", GITLAB, 10, false},
-    {"glptt-", GITLAB, 10, false},  {"glcbt-", GITLAB, 10, false},  {"glft-", GITLAB, 10, false},
-    {"glsoat-", GITLAB, 10, false}, {"gloas-", GITLAB, 10, false},  {"glagent-", GITLAB, 10, false},
-    {"hf_", ALNUM, 10, true},       {"npm_", ALNUM, 20, true},      {"pypi-", URL_SAFE, 20, true},
-    {"AKIA", UPPER, 12, true},      {"ASIA", UPPER, 12, true},      {"AIza", URL_SAFE, 20, true},
-    {"xoxb-", URL_SAFE, 10, true},  {"xoxp-", URL_SAFE, 10, true},  {"xoxa-", URL_SAFE, 10, true},
-    {"xoxs-", URL_SAFE, 10, true},  {"xapp-", URL_SAFE, 10, true},  {"eyJ", BASE64, 20, true},
-    {"dop_v1_", ALNUM, 20, true},   {"nvapi-", URL_SAFE, 20, true},
+    {"sk- xoxb- xoxp- xoxa- xoxs- xapp-", URL_SAFE, 10, true},
+    {"sk_live_ rk_live_", ALNUM, 10, false},
+    {"ghp_ gho_ ghu_ ghs_ ghr_ hf_", ALNUM, 10, true},
+    {"github_pat_", ALNUM "_", 10, true},
+    {"glpat- gldt- glrt- glptt- glcbt- glft- glsoat- gloas- glagent-", GITLAB, 10, false},
+    {"npm_ dop_v1_", ALNUM, 20, true},
+    {"pypi- AIza nvapi-", URL_SAFE, 20, true},
+    {"AKIA ASIA", UPPER, 12, true},
+    {"eyJ", BASE64, 20, true},
 };
 
 /* Texts in an address before a token: those of hooks that take messages from all who know their address. */
-static const char *const hooks[] = {
-    "hooks.slack.com/services/", "/api/webhooks/", "/webhookb2/", "/webhook/", "/hooks/", "/hook/",
-    "api.telegram.org/bot",
-};
+static const char hooks[] =
+    "hooks.slack.com/services/ /api/webhooks/ /webhookb2/ /webhook/ /hooks/ /hook/ api.telegram.org/bot";
 
 /* Texts behind a password in the names that drivers give to databases: "me:password@tcp(host)/db". */
-static const char *const networks[] = {"tcp(", "tcp6(", "unix(", "cloudsql("};
-
-static const char *const schemes[] = {"Bearer ", "Basic "};
+static const char networks[] = "tcp( tcp6( unix( cloudsql(";
 
 /* Words of a language are shorter than this, and have no digits. */
 #define WORD_BYTES 24
@@ -233,7 +210,7 @@ static const char *const schemes[] = {"Bearer ", "Basic "};
 #define TOKEN_BYTES 16 /* at least, of a part of an address that is a secret */
 
 /* Letters and digits mixed, eight at least: chosen by a machine rather than written by a person. */
-static bool secret_form_is_random(const char *text, size_t length)
+static bool is_random(const char *text, size_t length)
 {
     bool letter = false, digit = false;
     for (size_t i = 0; i < length; i++) {
@@ -243,86 +220,69 @@ static bool secret_form_is_random(const char *text, size_t length)
     return length >= 8 && letter && digit;
 }
 
-static bool find_service(const char *text, struct secret_form *out)
+static bool find_service(const char *text, struct span *out)
 {
     for (size_t i = 0; i < LENGTH(services); i++) {
-        size_t prefix = strlen(services[i].prefix);
-        if (strncmp(text, services[i].prefix, prefix) != 0)
-            continue;
-        size_t length = strspn(text + prefix, services[i].characters);
+        const size_t prefix = word_at(services[i].prefixes, text);
+        size_t length = prefix ? strspn(text + prefix, services[i].characters) : 0;
         if (length < services[i].least ||
-            (services[i].is_a_word && length < WORD_BYTES && !secret_form_is_random(text + prefix, length)))
+            (services[i].is_a_word && length < WORD_BYTES && !is_random(text + prefix, length)))
             continue;
         while (length > services[i].least && text[prefix + length - 1] == '.')
             length--;
-        *out = (struct secret_form){0, prefix + length};
+        *out = (struct span){text, prefix + length};
         return true;
     }
     return false;
 }
 
-static bool find_scheme(const char *text, struct secret_form *out)
+static bool find_scheme(const char *text, struct span *out)
 {
-    for (size_t i = 0; i < LENGTH(schemes); i++) {
-        size_t prefix = strlen(schemes[i]);
-        if (strncasecmp(text, schemes[i], prefix) != 0)
-            continue;
-        size_t length = strspn(text + prefix, BASE64);
-        *out = (struct secret_form){prefix, length};
-        return length >= WORD_BYTES || secret_form_is_random(text + prefix, length);
-    }
-    return false;
+    const size_t prefix = strncasecmp(text, "Bearer ", 7) == 0 ? 7 : strncasecmp(text, "Basic ", 6) == 0 ? 6 : 0;
+    *out = (struct span){text + prefix, prefix ? strspn(text + prefix, BASE64) : 0};
+    return out->length >= WORD_BYTES || is_random(out->text, out->length);
 }
 
-static bool is_token(const char *text, size_t length)
+static bool is_token(struct span s)
 {
-    return length >= TOKEN_BYTES && secret_form_is_random(text, length);
+    return s.length >= TOKEN_BYTES && is_random(s.text, s.length);
 }
 
 /* "://user:password@host", "://token@host" */
-static bool find_user(const char *text, struct secret_form *out)
+static bool find_user(const char *text, struct span *out)
 {
-    size_t end = strcspn(text + 3, "/ \t\r\n\"'<>?#\\") + 3, at = end;
-    const char *colon = memchr(text + 3, ':', end - 3);
-    while (at > 3 && text[at - 1] != '@')
-        at--;
-    if (at <= 3)
+    const char *begin = text + 3, *at = memrchr(begin, '@', strcspn(begin, "/ \t\r\n\"'<>?#\\"));
+    if (!at)
         return false;
-    const char *secret = colon && colon < text + at - 1 ? colon + 1 : text + 3;
-    *out = (struct secret_form){(size_t)(secret - text), (size_t)(text + at - 1 - secret)};
-    return out->hidden > 0 && (secret != text + 3 || is_token(secret, out->hidden));
+    const char *colon = memchr(begin, ':', (size_t)(at - begin)), *secret = colon ? colon + 1 : begin;
+    *out = (struct span){secret, (size_t)(at - secret)};
+    return out->length > 0 && (colon || is_token(*out));
 }
 
 /* "://hooks.slack.com/services/T0/B0/token" */
-static bool find_hook(const char *text, struct secret_form *out)
+static bool find_hook(const char *text, struct span *out)
 {
     const size_t end = strcspn(text, " \t\r\n\"'<>?#\\,;)]}");
-    for (size_t i = 0; i < LENGTH(hooks); i++) {
-        const char *hook = memmem(text, end, hooks[i], strlen(hooks[i]));
-        const size_t visible = hook ? (size_t)(hook - text) + strlen(hooks[i]) : end;
-        const size_t hidden = hooks[i][strlen(hooks[i]) - 1] == '/' ? end - visible : strcspn(text + visible, "/");
-        if (hook && visible + hidden <= end && is_token(text + visible, hidden)) {
-            *out = (struct secret_form){visible, hidden};
+    for (struct span hook = {hooks, 0}; next_word(&hook);) {
+        const char *at = memmem(text, end, hook.text, hook.length), *token = at ? at + hook.length : text + end;
+        const size_t rest = (size_t)(text + end - token);
+        *out = (struct span){token, hook.text[hook.length - 1] == '/' ? rest : strcspn(token, "/")};
+        if (at && out->length <= rest && is_token(*out))
             return true;
-        }
     }
     return false;
 }
 
 /* ":password@tcp(host)" */
-static bool find_network(const char *text, struct secret_form *out)
+static bool find_network(const char *text, struct span *out)
 {
     const size_t length = strcspn(text, "@ \t\r\n\"'<>(");
-    for (size_t i = 0; text[length] == '@' && length > 1 && i < LENGTH(networks); i++) {
-        *out = (struct secret_form){1, length - 1};
-        if (strncmp(text + length + 1, networks[i], strlen(networks[i])) == 0)
-            return true;
-    }
-    return false;
+    *out = (struct span){text + 1, length - 1};
+    return text[length] == '@' && length > 1 && word_at(networks, text + length + 1);
 }
 
 /* "-----BEGIN RSA PRIVATE KEY-----" and what follows, up to the end of the key. */
-static bool find_key(const char *text, struct secret_form *out)
+static bool find_key(const char *text, struct span *out)
 {
     static const char begin[] = "-----BEGIN ", kind[] = "PRIVATE KEY", rule[] = "-----";
     if (strncmp(text, begin, strlen(begin)) != 0)
@@ -334,14 +294,14 @@ static bool find_key(const char *text, struct secret_form *out)
         return false;
     end += strlen(rule);
     const char *last = strstr(end, "-----END ");
-    *out = (struct secret_form){(size_t)(end - text), last ? (size_t)(last - end) : strspn(end, BASE64 "\\ \r\n:,")};
-    return out->hidden > 0;
+    *out = (struct span){end, last ? (size_t)(last - end) : strspn(end, BASE64 "\\ \r\n:,")};
+    return out->length > 0;
 }
 
 /* Returns whether one begins at `text`: a key of a well-known service ("sk-…", "ghp_…", "hf_…", "AKIA…"), a token
  * behind "Bearer" or "Basic", a JSON web token, the body of a private key or, where `text` is at ":", the password or
  * token of an address. Before `text` no letter, digit or "_" may stand, which is the caller's to see to. */
-static bool secret_form_find(const char *text, struct secret_form *out)
+static bool find_form(const char *text, struct span *out)
 {
     if (text[0] == ':')
         return strncmp(text, "://", 3) == 0 ? find_user(text, out) || find_hook(text, out) : find_network(text, out);
@@ -399,7 +359,7 @@ static const char *value_at(const struct secrets *s, const char *text)
 
 /* --- texts --- */
 
-#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+#define NAME_CHARACTERS URL_SAFE "."
 #define SHORT_NUMBER_BYTES 5
 #define LOOKED_BACK 4096 /* bytes, for the program that an option is of */
 
@@ -411,21 +371,12 @@ enum reading_as {
     AS_SWEEP,   /* a sweep file, which must stay one */
 };
 
-/* Part of a text. */
-struct span {
-    const char *text;
-    size_t length;
-};
-
 /* Returns whether a value behind a name that tells of a secret is none. */
 static bool is_no_secret(enum secret_name kind, struct span value)
 {
-    static const char *const words[] = {"true", "false", "yes", "no", "none", "null", "on", "off", SECRET_REDACTED};
-    for (size_t i = 0; i < LENGTH(words); i++)
-        if (strlen(words[i]) == value.length && strncasecmp(words[i], value.text, value.length) == 0)
-            return true;
     /* "$TOKEN", "${TOKEN}", "{token}": where it is, not what it is. */
-    if (value.length == 0 || value.text[0] == '$' || value.text[0] == '{')
+    if (is_among("true false yes no none null on off " SECRET_REDACTED, value) || value.length == 0 ||
+        value.text[0] == '$' || value.text[0] == '{')
         return true;
     return kind == SECRET_NAME_LIKELY && value.length < SHORT_NUMBER_BYTES &&
            strspn(value.text, "0123456789.") >= value.length;
@@ -494,14 +445,14 @@ static bool joins(const struct joint *j, const char *name, struct span value, en
     if (j->equals)
         return !j->comma && !(as == AS_SWEEP && is_bare(j, name, value));
     if (j->colon)
-        return j->quote || secret_form_is_random(value.text, value.length);
+        return j->quote || is_random(value.text, value.length);
     return as >= AS_COMMAND && name[0] == '-' && j->apart && value.text[0] != '-';
 }
 
 /* Returns whether the name at `text` is one of an address's query, and its value was made by a machine. */
 static bool is_in_query(const char *text, size_t before, struct span value)
 {
-    return before > 0 && strchr("?&;", text[-1]) && secret_form_is_random(value.text, value.length);
+    return before > 0 && strchr("?&;", text[-1]) && is_random(value.text, value.length);
 }
 
 /* A value behind a name that begins at `text`, which has `before` characters before it. */
@@ -525,31 +476,26 @@ static bool find_named(const struct secrets *s, const char *text, size_t before,
 
 /* Options whose names say nothing; the value stands beside them or is the next word. */
 static const struct program_option {
-    const char *program, *option;
-    bool is_pair; /* NAME:SECRET */
+    const char *programs, *options;
+    bool is_pair;   /* NAME:SECRET */
+    bool is_beside; /* the program asks for it where it does not stand beside */
 } program_options[] = {
-    {"curl", "-u", true},     {"curl", "--user", true}, {"curl", "-U", true},       {"curl", "--proxy-user", true},
-    {"sshpass", "-p", false}, {"mysql", "-p", false},   {"mysqldump", "-p", false}, {"mysqladmin", "-p", false},
+    {"curl", "-u --user -U --proxy-user", true, false},
+    {"sshpass", "-p", false, false},
+    {"mysql mysqldump mysqladmin", "-p", false, true},
 };
 
-/* Returns whether the program is a word of the `before` characters before `text`. */
-static bool follows_program(const char *text, size_t before, const char *program)
+/* Returns whether one of the programs is a word of the `before` characters before `text`. */
+static bool follows_program(const char *text, size_t before, const char *programs)
 {
-    const size_t length = strlen(program), looked_at = before < LOOKED_BACK ? before : LOOKED_BACK;
-    const char *begin = text - looked_at, *p = begin;
-    while ((p = memmem(p, (size_t)(text - p), program, length))) {
-        const bool begins = p == begin || !(isalnum((unsigned char)p[-1]) || strchr("_-.", p[-1]));
-        if (begins && strchr(" \t\"',", p[length]))
-            return true;
-        p++;
-    }
+    const char *begin = text - (before < LOOKED_BACK ? before : LOOKED_BACK);
+    for (struct span program = {programs, 0}; next_word(&program);)
+        for (const char *p = begin; (p = memmem(p, (size_t)(text - p), program.text, program.length)); p++) {
+            const bool begins = p == begin || !(isalnum((unsigned char)p[-1]) || strchr("_-.", p[-1]));
+            if (begins && strchr(" \t\"',", p[program.length]))
+                return true;
+        }
     return false;
-}
-
-/* mysql's -p asks for the password where none is joined to it. */
-static bool takes_next_word(const struct program_option *o)
-{
-    return strncmp(o->program, "mysql", 5) != 0;
 }
 
 /* The secret of such an option's value; no bytes where it has none. */
@@ -568,14 +514,12 @@ static bool find_program_option(const char *text, size_t before, struct span *ou
 {
     for (size_t i = 0; text[0] == '-' && i < LENGTH(program_options); i++) {
         const struct program_option *o = &program_options[i];
-        const size_t length = strlen(o->option);
-        if (strncmp(text, o->option, length) != 0 || !follows_program(text, before, o->program))
+        const size_t length = word_at(o->options, text);
+        if (length == 0 || !follows_program(text, before, o->programs))
             continue;
         const struct joint j = joint_at(text + length);
-        const bool is_joined = j.length == 0 && o->option[1] != '-';
-        if (!is_joined && (j.length == 0 || (text[0] == '-' && o->option[1] != '-' && !j.apart)))
-            continue;
-        if (!is_joined && !takes_next_word(o))
+        const bool is_short = text[1] != '-', is_joined = j.length == 0 && is_short;
+        if (!is_joined && (j.length == 0 || (is_short && !j.apart) || o->is_beside))
             continue;
         *out = program_secret(o, value_span(text + length + j.length, &j));
         if (out->length > 0 && out->text[0] != '-' && !is_no_secret(SECRET_NAME_CERTAIN, *out))
@@ -589,20 +533,15 @@ static bool find_secret(const struct secrets *s, const char *text, size_t before
 {
     for (const char *p = text; *p; p++, before++) {
         const char *value = value_at(s, p);
-        struct secret_form form;
         *out = (struct span){p, value ? strlen(value) : 0};
         if (value)
             return true;
         if (as == AS_VALUES)
             continue;
         bool begins = before == 0 || (!isalnum((unsigned char)p[-1]) && p[-1] != '_');
-        if ((begins || *p == ':') && secret_form_find(p, &form)) {
-            *out = (struct span){p + form.visible, form.hidden};
-            if (!is_no_secret(SECRET_NAME_CERTAIN, *out))
-                return true;
-        }
-        if (begins && (before == 0 || p[-1] != '-') &&
-            (find_named(s, p, before, as, out) || find_program_option(p, before, out)))
+        if (((begins || *p == ':') && find_form(p, out) && !is_no_secret(SECRET_NAME_CERTAIN, *out)) ||
+            (begins && (before == 0 || p[-1] != '-') &&
+             (find_named(s, p, before, as, out) || find_program_option(p, before, out))))
             return true;
     }
     return false;
@@ -643,21 +582,20 @@ char *secrets_redact_values(const struct secrets *s, const char *text)
 static struct span secret_of_program(char *const *words, size_t i)
 {
     OWNED_BUFFER line = BUFFER_INIT;
-    struct span found = {words[i], 0};
+    struct span found = {words[i], 0}, joined;
     if (i == 0 || (words[i][0] != '-' && words[i - 1][0] != '-'))
         return found;
     for (size_t k = 0; k < i; k++)
         buffer_printf(&line, "%s ", words[k]);
-    const size_t before = line.length, option = i > 0 ? before - strlen(words[i - 1]) - 1 : 0;
+    const size_t before = line.length, length = strlen(words[i - 1]), option = before - length - 1;
     buffer_add_text(&line, words[i]);
     const char *text = buffer_text(&line);
     for (size_t k = 0; k < LENGTH(program_options); k++) {
         const struct program_option *o = &program_options[k];
-        if (takes_next_word(o) && strcmp(words[i - 1], o->option) == 0 &&
-            follows_program(text + option, option, o->program))
+        if (!o->is_beside && length > 0 && word_at(o->options, words[i - 1]) == length &&
+            follows_program(text + option, option, o->programs))
             found = program_secret(o, (struct span){words[i], strlen(words[i])});
     }
-    struct span joined;
     if (!found.length && find_program_option(text + before, before, &joined) && !strpbrk(words[i], " \t\n"))
         found = (struct span){words[i] + (joined.text - text - before), joined.length};
     return found;
