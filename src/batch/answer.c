@@ -231,7 +231,7 @@ int batch_answer_read(const struct batch_system *s, const struct batch_question 
     if (q->json && !has_list(s, q, text))
         return -1;
     stmt_reset(q->rows);
-    stmt_bind_text(q->rows, 1, q->json ? text : buffer_text(&records));
+    stmt_bind_at(q->rows, 1, sql_text(q->json ? text : buffer_text(&records)));
     while ((rc = stmt_next(q->rows, &e)) > 0) {
         const bool is_of_none = q != &s->end && q != &s->doubt && stmt_is_null(q->rows, ENTRY_STATE);
         const bool taken = is_of_none || take_row(s, q, q->rows, each, context);

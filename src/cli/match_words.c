@@ -71,7 +71,7 @@ static int add_keys(struct match_json *j, const struct match *m, cJSON *job, str
         int rc = 0;
         if (j->json[i]) {
             stmt_reset(j->json[i]);
-            stmt_bind_int(j->json[i], 1, m->spec[i]);
+            stmt_bind_at(j->json[i], 1, sql_int(m->spec[i]));
             rc = stmt_next(j->json[i], e);
         }
         if (rc < 0)

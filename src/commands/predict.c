@@ -303,7 +303,7 @@ static int look_up(struct prediction_walk *w, const struct hash128 *key, struct 
     if (!w->lookup)
         return 0;
     stmt_reset(w->lookup);
-    stmt_bind_blob(w->lookup, 1, key->bytes, sizeof key->bytes);
+    stmt_bind_at(w->lookup, 1, sql_hash(key));
     int rc = stmt_next(w->lookup, e);
     if (rc <= 0)
         return rc;

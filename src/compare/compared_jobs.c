@@ -233,7 +233,7 @@ int compared_jobs_read_labels(struct db *db, struct compared_jobs *jobs, enum co
     section->labels = xcalloc(section->spec_count + 1, sizeof *section->labels);
     for (size_t i = 0; rc >= 0 && i < section->spec_count; i++) {
         stmt_reset(s);
-        stmt_bind_int(s, 1, section->ids[i]);
+        stmt_bind_at(s, 1, sql_int(section->ids[i]));
         rc = stmt_next(s, e);
         if (rc > 0)
             section->labels[i] = texts_number(&jobs->texts, stmt_text(s, 0)) + 1;

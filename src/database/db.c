@@ -507,55 +507,30 @@ static void bound(int rc)
     assert(rc == SQLITE_OK); /* wrong indices are programming errors */
 }
 
-void stmt_bind_int(struct stmt *s, int index, int64_t value)
+void stmt_bind_at(struct stmt *s, int index, struct sql_value v)
 {
-    bound(sqlite3_bind_int64(s->handle, index, value));
-}
-
-void stmt_bind_double(struct stmt *s, int index, double value)
-{
-    bound(sqlite3_bind_double(s->handle, index, value));
-}
-
-void stmt_bind_text(struct stmt *s, int index, const char *text)
-{
-    bound(sqlite3_bind_text(s->handle, index, text, -1, SQLITE_TRANSIENT));
-}
-
-void stmt_bind_blob(struct stmt *s, int index, const void *bytes, size_t length)
-{
-    bound(sqlite3_bind_blob64(s->handle, index, bytes, length, SQLITE_TRANSIENT));
-}
-
-void stmt_bind_null(struct stmt *s, int index)
-{
-    bound(sqlite3_bind_null(s->handle, index));
-}
-
-static void bind_value(struct stmt *s, int index, const struct sql_value *v)
-{
-    switch (v->type) {
+    switch (v.type) {
     case COLUMN_INT:
-        stmt_bind_int(s, index, v->integer);
+        bound(sqlite3_bind_int64(s->handle, index, v.integer));
         break;
     case COLUMN_FLOAT:
-        stmt_bind_double(s, index, v->real);
+        bound(sqlite3_bind_double(s->handle, index, v.real));
         break;
     case COLUMN_TEXT:
-        stmt_bind_text(s, index, v->text);
+        bound(sqlite3_bind_text(s->handle, index, v.text, -1, SQLITE_TRANSIENT));
         break;
     case COLUMN_BLOB:
-        stmt_bind_blob(s, index, v->text, (size_t)v->integer);
+        bound(sqlite3_bind_blob64(s->handle, index, v.text, (sqlite3_uint64)v.integer, SQLITE_TRANSIENT));
         break;
     default:
-        stmt_bind_null(s, index);
+        bound(sqlite3_bind_null(s->handle, index));
     }
 }
 
 void stmt_bind(struct stmt *s, struct sql_values values)
 {
     for (size_t i = 0; i < values.count; i++)
-        bind_value(s, (int)i + 1, &values.items[i]);
+        stmt_bind_at(s, (int)i + 1, values.items[i]);
 }
 
 int stmt_next(struct stmt *s, struct error *e)

@@ -136,11 +136,7 @@ void stmt_release(struct stmt **at);
 /* Parameters count from 1; stmt_bind binds the first ones. Bytes are copied. They cannot fail but for memory, which
  * aborts. */
 void stmt_bind(struct stmt *s, struct sql_values values);
-void stmt_bind_int(struct stmt *s, int index, int64_t value);
-void stmt_bind_double(struct stmt *s, int index, double value);   /* NaN binds NULL */
-void stmt_bind_text(struct stmt *s, int index, const char *text); /* NULL binds NULL */
-void stmt_bind_blob(struct stmt *s, int index, const void *bytes, size_t length);
-void stmt_bind_null(struct stmt *s, int index);
+void stmt_bind_at(struct stmt *s, int index, struct sql_value value);
 const char *stmt_parameter_name(const struct stmt *s, int index); /* ":name"; NULL behind the last */
 
 /* 1: a row; 0: done (and reset); -1. */

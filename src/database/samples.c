@@ -201,8 +201,6 @@ static void encode(struct archived_piece *p)
 
 static int store_piece(struct db *db, int64_t attempt_id, const char *name, struct archived_piece *p, struct error *e)
 {
-    static const char sql[] = "INSERT INTO archived_metric VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    OWNED_STMT *s = NULL;
     encode(p);
     uLongf length = compressBound(p->json.length);
     OWNED Bytef *packed = xmalloc(length);
@@ -214,17 +212,12 @@ static int store_piece(struct db *db, int64_t attempt_id, const char *name, stru
             p->rows[i].stays = true;
         return 0;
     }
-    if (db_prepare(db, sql, &s, e) < 0)
-        return -1;
-    stmt_bind(s, VALUES(sql_int(attempt_id), sql_text(name), sql_int(p->rows->sequence), sql_int(p->sequence_by)));
-    if (p->rows->has_step)
-        stmt_bind_int(s, 5, p->rows->step);
-    stmt_bind_int(s, 6, p->step_by);
-    stmt_bind_double(s, 7, p->scale);
-    stmt_bind_int(s, 8, (int64_t)p->count);
-    stmt_bind_int(s, 9, (int64_t)p->json.length);
-    stmt_bind_blob(s, 10, packed, length);
-    return stmt_run(s, e);
+    const struct archived_row *first = p->rows;
+    return db_run(db, "INSERT INTO archived_metric VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_int(attempt_id), sql_text(name), sql_int(first->sequence), sql_int(p->sequence_by),
+                         first->has_step ? sql_int(first->step) : sql_null(), sql_int(p->step_by), sql_real(p->scale),
+                         sql_int((int64_t)p->count), sql_int((int64_t)p->json.length), sql_blob(packed, length)),
+                  e);
 }
 
 /* --- a series --- */

@@ -43,8 +43,7 @@ static double seconds_of_batch(struct db *db, const char *objective, int64_t bat
     double seconds = NAN;
     if (db_prepare(db, seconds_sql, &s, &ignored) < 0)
         return NAN;
-    stmt_bind_double(s, 1, batch > 0 ? (double)batch : NAN);
-    stmt_bind_text(s, 2, objective);
+    stmt_bind(s, VALUES(sql_real(batch > 0 ? (double)batch : NAN), sql_text(objective)));
     if (stmt_next(s, &ignored) > 0)
         seconds = stmt_double_or_nan(s, 0);
     return seconds;

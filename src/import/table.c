@@ -259,11 +259,11 @@ static void bind_cell(struct stmt *s, int index, const char *text)
 {
     double number;
     if (!text || strcmp(text, "\\N") == 0)
-        stmt_bind_null(s, index);
+        stmt_bind_at(s, index, sql_null());
     else if (parse_double(text, &number) && number == 0 && signbit(number))
-        stmt_bind_blob(s, index, text, strlen(text)); /* as text SQLite would make it 0 */
+        stmt_bind_at(s, index, sql_blob(text, strlen(text))); /* as text SQLite would make it 0 */
     else
-        stmt_bind_text(s, index, text);
+        stmt_bind_at(s, index, sql_text(text));
 }
 
 /* "1.234,5 MB" as "1234.5 MB"; other text as it is. */
@@ -277,7 +277,7 @@ static void bind_with_decimal_comma(struct stmt *s, int index, const char *text)
 
 int import_table_add(struct import_table *t, size_t line, const char *const *cells, struct error *e)
 {
-    stmt_bind_int(t->insert, 1, (int64_t)line);
+    stmt_bind_at(t->insert, 1, sql_int((int64_t)line));
     for (size_t i = 0; i < t->column_count; i++)
         (t->has_decimal_comma[i] ? bind_with_decimal_comma : bind_cell)(t->insert, (int)i + 2, cells[i]);
     if (stmt_run(t->insert, e) < 0)

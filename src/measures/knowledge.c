@@ -70,11 +70,9 @@ void knowledge_free(struct knowledge *k)
 static int insert(struct knowledge *k, int64_t id, bool is_witness, const struct hash128 *class,
                   const double *coordinates, struct error *e)
 {
-    stmt_bind_int(k->insert, 1, id);
-    stmt_bind_int(k->insert, 2, is_witness);
-    stmt_bind_blob(k->insert, 3, class->bytes, sizeof class->bytes);
+    stmt_bind(k->insert, VALUES(sql_int(id), sql_int(is_witness), sql_hash(class)));
     for (size_t i = 0; i < order_coordinates(k->space); i++)
-        stmt_bind_double(k->insert, 4 + (int)i, coordinates[i]);
+        stmt_bind_at(k->insert, 4 + (int)i, sql_real(coordinates[i]));
     return stmt_run(k->insert, e);
 }
 
@@ -124,9 +122,9 @@ int knowledge_find(struct knowledge *k, int64_t rank, int64_t *witness, struct e
     *witness = 0;
     if (rc <= 0)
         return rc;
-    stmt_bind_blob(k->find, 1, class.bytes, sizeof class.bytes);
+    stmt_bind_at(k->find, 1, sql_hash(&class));
     for (size_t i = 0; i < order_coordinates(k->space); i++)
-        stmt_bind_double(k->find, 2 + (int)i, coordinates[i]);
+        stmt_bind_at(k->find, 2 + (int)i, sql_real(coordinates[i]));
     rc = stmt_next(k->find, e);
     if (rc > 0 && !stmt_is_null(k->find, 0))
         *witness = stmt_int(k->find, 0);
@@ -138,7 +136,7 @@ int knowledge_dependents(struct knowledge *k, int64_t witness, knowledge_each ea
 {
     struct stmt *s = k->dependents;
     int rc;
-    stmt_bind_int(s, 1, witness);
+    stmt_bind_at(s, 1, sql_int(witness));
     while ((rc = stmt_next(s, e)) > 0)
         if ((rc = each(context, stmt_int(s, 0), stmt_int(s, 1), e)) < 0)
             break;

@@ -231,7 +231,7 @@ static int read_summaries(struct stmt *s, int64_t attempt_id, struct summaries *
 {
     int rc;
     out->count = 0;
-    stmt_bind_int(s, 1, attempt_id);
+    stmt_bind_at(s, 1, sql_int(attempt_id));
     while ((rc = stmt_next(s, e)) > 0 && out->count < SUMMARIES_MOST) {
         struct summary_value *m = &out->list[out->count++];
         snprintf(m->name, sizeof m->name, "%s", stmt_text(s, 0));

@@ -114,7 +114,7 @@ static void bind_specs(const struct measure_sql *x, const struct measured_attemp
 {
     for (int i = 0; i < SECTION_COUNT; i++)
         if (x->sections >> i & 1)
-            stmt_bind_text(x->value, i + 1, a->specs[i]);
+            stmt_bind_at(x->value, i + 1, sql_text(a->specs[i]));
 }
 
 /* Sample `at` of every input, or with SIZE_MAX what they come to. NAN: NULL. A failure is the value's, not ours. */
@@ -123,8 +123,8 @@ static double value_at(const struct measure_sql *x, const struct measured_attemp
     double value = NAN;
     for (size_t i = 0; i < x->input_count; i++) {
         const struct input_samples *input = &a->inputs[x->inputs[i]];
-        stmt_bind_double(x->value, FIRST_INPUT + (int)x->inputs[i],
-                         at == SIZE_MAX ? input->value : input->items[at].value);
+        stmt_bind_at(x->value, FIRST_INPUT + (int)x->inputs[i],
+                     sql_real(at == SIZE_MAX ? input->value : input->items[at].value));
     }
     if (stmt_next(x->value, why) > 0)
         value = stmt_double_or_nan(x->value, 0);

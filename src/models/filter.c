@@ -392,51 +392,41 @@ bool model_expression_reads_flops(const struct model_expression *x)
     return ANY(i, x->binding_count, x->bindings[i].source == SOURCE_FLOPS);
 }
 
-static void bind_value(struct stmt *s, int index, const struct value *v)
+static struct sql_value sql_of(const struct value *v)
 {
-    if (v->kind == VALUE_STRING || v->kind == VALUE_JSON)
-        stmt_bind_text(s, index, v->text);
-    else if (v->kind == VALUE_FLOAT)
-        stmt_bind_double(s, index, v->real);
-    else
-        stmt_bind_int(s, index, v->integer);
+    return v->kind == VALUE_STRING || v->kind == VALUE_JSON ? sql_text(v->text)
+           : v->kind == VALUE_FLOAT                         ? sql_real(v->real)
+                                                            : sql_int(v->integer);
 }
 
-static void bind(struct model_expression *x, size_t i, const struct model_candidate *c)
+/* Texts are borrowed until the next call. */
+static struct sql_value value_of(struct model_expression *x, const struct binding *b, const struct model_candidate *c)
 {
-    const struct binding *b = &x->bindings[i];
     const struct model_part *part = &c->parts[b->key];
     const struct space_key *key = &c->space->keys[b->key];
-    const int index = (int)i + 1;
     switch (b->source) {
     case SOURCE_AXIS:
-        if (model_key_has_integers(key))
-            stmt_bind_int(x->statement, index, model_key_integer(key, part->position));
-        else
-            bind_value(x->statement, index, &key->values[part->position]);
-        break;
+        return model_key_has_integers(key) ? sql_int(model_key_integer(key, part->position))
+                                           : sql_of(&key->values[part->position]);
     case SOURCE_STACK:
         buffer_clear(&x->text);
         model_candidate_add_json(c, b->key, &x->text);
-        stmt_bind_text(x->statement, index, buffer_text(&x->text));
-        break;
+        return sql_text(buffer_text(&x->text));
     case SOURCE_LAYERS:
-        stmt_bind_int(x->statement, index, part->stack.layers);
-        break;
+        return sql_int(part->stack.layers);
     case SOURCE_PARAMETERS:
-        stmt_bind_int(x->statement, index, c->parameters);
-        break;
+        return sql_int(c->parameters);
     case SOURCE_FLOPS:
-        stmt_bind_int(x->statement, index, c->flops);
-        break;
+        return sql_int(c->flops);
     }
+    return sql_null();
 }
 
 int model_expression_accepts(const struct model_filter *f, const struct model_candidate *c, struct error *e)
 {
     struct model_expression *x = f->context;
     for (size_t i = 0; i < x->binding_count; i++)
-        bind(x, i, c);
+        stmt_bind_at(x->statement, (int)i + 1, value_of(x, &x->bindings[i], c));
     x->evaluator->current = c;
     int truth = guard_truth(x->statement, e);
     return truth < 0 ? error_context(e, "%s", f->name) : truth;

@@ -147,7 +147,7 @@ static int add_job(struct curves *c, int64_t job, struct error *e)
     size_t names = 0;
     int rc;
     stmt_reset(c->samples);
-    stmt_bind_int(c->samples, 1, job);
+    stmt_bind_at(c->samples, 1, sql_int(job));
     while ((rc = stmt_next(c->samples, e)) > 0) {
         if (!name || strcmp(name, stmt_text(c->samples, 0)) != 0) {
             end_series(c, job, name, warmup, &names);

@@ -164,7 +164,7 @@ static int add_lacking(struct value_changes *c, enum side side, int section, int
     if (id < 0 || id >= v->count)
         return 0;
     if (!v->lacking[id]) {
-        stmt_bind_int(v->ask, 1, id);
+        stmt_bind_at(v->ask, 1, sql_int(id));
         const int rc = stmt_next(v->ask, e);
         v->lacking[id] = xstrdup(rc > 0 ? stmt_text(v->ask, 0) : "");
         stmt_reset(v->ask);
@@ -380,7 +380,7 @@ static int mark_job(struct planner *p, const struct hash128 *key, enum plan_mark
     if (!p->lookup)
         return 0;
     int rc = 0;
-    stmt_bind_int(p->lookup_at, 3, p->last_id + 1);
+    stmt_bind_at(p->lookup_at, 3, sql_int(p->last_id + 1));
     if (p->follows)
         rc = mark_row_of(p, p->lookup_at, key, mark, e);
     p->follows = rc > 0;

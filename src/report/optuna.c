@@ -24,7 +24,7 @@ static int choose_jobs(struct db *db, const struct result_query *q, struct error
         result_query_open(db, &only_job, &jobs, e) < 0)
         return -1;
     while ((rc = stmt_next(jobs, e)) > 0) {
-        stmt_bind_int(add, 1, stmt_int(jobs, 0));
+        stmt_bind_at(add, 1, sql_int(stmt_int(jobs, 0)));
         if (stmt_run(add, e) < 0)
             return -1;
     }
@@ -62,21 +62,13 @@ static int prepare(struct db *db, const struct result_query *q, struct error *e)
     return check_any(db, e);
 }
 
-static void bind_column(struct stmt *target, const struct stmt *row, int column)
+static struct sql_value value_of(const struct stmt *row, int column)
 {
-    switch (stmt_type(row, column)) {
-    case COLUMN_INT:
-        stmt_bind_int(target, column + 1, stmt_int(row, column));
-        break;
-    case COLUMN_FLOAT:
-        stmt_bind_double(target, column + 1, stmt_double(row, column));
-        break;
-    case COLUMN_TEXT:
-        stmt_bind_text(target, column + 1, stmt_text(row, column));
-        break;
-    default:
-        stmt_bind_null(target, column + 1);
-    }
+    const enum column_type type = stmt_type(row, column);
+    return type == COLUMN_INT     ? sql_int(stmt_int(row, column))
+           : type == COLUMN_FLOAT ? sql_real(stmt_double(row, column))
+           : type == COLUMN_TEXT  ? sql_text(stmt_text(row, column))
+                                  : sql_null();
 }
 
 static int copy_rows(struct stmt *rows, struct stmt *insert, struct error *e)
@@ -84,7 +76,7 @@ static int copy_rows(struct stmt *rows, struct stmt *insert, struct error *e)
     int rc;
     while ((rc = stmt_next(rows, e)) > 0) {
         for (int i = 0; i < stmt_column_count(rows); i++)
-            bind_column(insert, rows, i);
+            stmt_bind_at(insert, i + 1, value_of(rows, i));
         if (stmt_run(insert, e) < 0)
             return -1;
     }

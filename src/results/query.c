@@ -353,7 +353,7 @@ int result_query_open(struct db *db, const struct result_query *q, struct stmt *
         return -1;
     stmt_bind(s, VALUES(sql_int(q->every_sweep), sql_text(q->state), sql_int(q->limit > 0 ? q->limit : -1)));
     if (order.metric)
-        stmt_bind_text(s, 4, order.metric);
+        stmt_bind_at(s, 4, sql_text(order.metric));
     *out = s;
     return 0;
 }

@@ -70,7 +70,7 @@ static int parse(struct set_reader *r, const char *section, const char *json, st
 {
     OWNED_BUFFER scratch = BUFFER_INIT;
     int rc;
-    stmt_bind_text(r->keys, 1, json);
+    stmt_bind_at(r->keys, 1, sql_text(json));
     while ((rc = stmt_next(r->keys, e)) > 0) {
         const char *key = stmt_text(r->keys, 0);
         if (is_new(&r->keys_had, section, key, &scratch))

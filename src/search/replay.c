@@ -684,7 +684,7 @@ static int group_as_listed(struct replay_loading *l, struct error *e)
     buffer_add_text(&sql, " FROM job AS j WHERE j.sweep_id = ?1 ORDER BY j.rank, j.id");
     int rc = db_prepare_built(l->request->db, &sql, &s, e);
     if (rc == 0) {
-        stmt_bind_int(s, 1, l->sweep_id);
+        stmt_bind_at(s, 1, sql_int(l->sweep_id));
         rc = take_groups(l->out, s, e);
     }
     l->out->has_listed_groups = true;

@@ -110,7 +110,7 @@ static struct job_details read_details(const struct job_loader *l)
 
 int job_loader_read(struct job_loader *l, int64_t job_id, struct job_details *out, struct error *e)
 {
-    stmt_bind_int(l->select, 1, job_id);
+    stmt_bind_at(l->select, 1, sql_int(job_id));
     int rc = stmt_next(l->select, e);
     if (rc > 0)
         *out = read_details(l);

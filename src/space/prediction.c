@@ -309,7 +309,7 @@ static bool is_translated(const struct space *space, size_t input, const struct 
     buffer_printf(&sql, " = ?1 LIMIT %d) WHERE said = ?1", MOST_MODELS);
     bool translated = db_prepare(space->db, buffer_text(&sql), &s, NULL) == 0;
     if (translated) {
-        stmt_bind_text(s, 1, word);
+        stmt_bind_at(s, 1, sql_text(word));
         translated = stmt_next(s, NULL) == 0;
     }
     return translated;

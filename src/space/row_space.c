@@ -342,7 +342,7 @@ static int read_keys(struct recorded_specs *r, int64_t id, struct error *e)
 {
     OWNED char *canonical = NULL;
     clear_keys(r);
-    stmt_bind_int(r->json, 1, id);
+    stmt_bind_at(r->json, 1, sql_int(id));
     int rc = stmt_next(r->json, e);
     if (rc > 0 && !take_apart(r, stmt_text(r->json, 0))) {
         rc = db_query_text(r->db, "SELECT json(?1)", VALUES(sql_text(stmt_text(r->json, 0))), &canonical, e);

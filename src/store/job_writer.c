@@ -98,7 +98,7 @@ static int put_waiting_specs(struct spec_writer *w, struct error *e)
         return 0;
     for (size_t i = 0; i < w->count; i++)
         w->waiting[i].json = w->texts.data + w->waiting[i].copied;
-    stmt_bind_int(w->insert, 1, w->last_id + 1 - (int64_t)w->count);
+    stmt_bind_at(w->insert, 1, sql_int(w->last_id + 1 - (int64_t)w->count));
     if (stmt_run(w->insert, e) < 0)
         return -1;
     w->count = 0;
@@ -326,7 +326,7 @@ static int put_waiting(struct job_writer *w, struct error *e)
     for (size_t i = 0; i < w->count; i++)
         if (w->waiting[i].row.derived_json)
             w->waiting[i].row.derived_json = w->texts.data + w->waiting[i].derived;
-    stmt_bind_int(w->insert, 1, w->sweep_id);
+    stmt_bind_at(w->insert, 1, sql_int(w->sweep_id));
     if (stmt_run(w->insert, e) < 0)
         return -1;
     int64_t made = db_changes(w->db);

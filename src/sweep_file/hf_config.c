@@ -249,16 +249,13 @@ static int bind_parameter(const struct hf_reading *r, struct stmt *s, int at, co
     int64_t number = key_value(r, name);
     if (*parameter == '$') {
         char *json = item ? cJSON_PrintUnformatted(item) : NULL;
-        stmt_bind_text(s, at, json);
+        stmt_bind_at(s, at, sql_text(json));
         cJSON_free(json);
         return 0;
     }
     if (*parameter == '@' && item && read_whole(r, item, &number) < 0)
         return -1;
-    if (*parameter == ':' || item)
-        stmt_bind_int(s, at, number);
-    else
-        stmt_bind_null(s, at);
+    stmt_bind_at(s, at, *parameter == ':' || item ? sql_int(number) : sql_null());
     return 0;
 }
 

@@ -30,7 +30,7 @@ TEST_WITHIN(guard_next__without_end__stopped_with_the_sentence, open_memory, clo
     struct error e = ERROR_INIT;
     struct stmt *s = prepare(db, without_end);
     guard_limit_time(db, 20, "that takes too long");
-    stmt_bind_int(s, 1, 0); /* no row ever */
+    stmt_bind_at(s, 1, sql_int(0)); /* no row ever */
     assert_int_equal(guard_next(s, &e), -1);
     assert_int_equal(e.kind, ERROR_USAGE);
     assert_string_equal(e.text, "that takes too long");
@@ -47,7 +47,7 @@ TEST_WITHIN(guard_next__many_rows__share_the_allowance, open_memory, close_memor
     struct error e = ERROR_INIT;
     OWNED_STMT *s = prepare(db, without_end);
     guard_limit_time(db, 20, "that takes too long");
-    stmt_bind_int(s, 1, INT64_MAX);
+    stmt_bind_at(s, 1, sql_int(INT64_MAX));
     int64_t rows = 0;
     int rc;
     while ((rc = guard_next(s, &e)) > 0)
@@ -116,7 +116,7 @@ TEST_WITHIN(limit_processor__without_end__ended_with_an_error, open_memory, clos
     int64_t n = 0;
     guard_limit_processor(db, 20);
     struct stmt *s = prepare(db, without_end);
-    stmt_bind_int(s, 1, 0);
+    stmt_bind_at(s, 1, sql_int(0));
     FAILS_WITH(stmt_next(s, &e), "an expression failed: interrupted: it would take too long; ask for less");
     stmt_free(s);
     guard_limit_processor(db, 0);
