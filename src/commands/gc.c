@@ -81,12 +81,6 @@ static void add_removed(struct garbage *g, char *path, int64_t idle_ms)
     string_list_add(&g->paths, path);
 }
 
-static void add_unowned(void *context, const char *name)
-{
-    struct garbage *g = context;
-    add_removed(g, xasprintf("%s/%s", g->files, name), 0);
-}
-
 /* Adds what `meshsweep archive`, or a runner that cut a log, did not live to finish. */
 static void add_temporaries(struct garbage *g, const char *directory)
 {
@@ -176,8 +170,11 @@ static int list(struct garbage *g, const struct gc_options *o, struct error *e)
 
 static int collect(const struct gc_options *o, struct db *db, struct garbage *g, struct error *e)
 {
-    if (audit_unowned_directories(db, g->files, add_unowned, g, e) < 0)
+    OWNED_LIST unowned = STRING_LIST_INIT;
+    if (audit_unowned_directories(db, g->files, &unowned, e) < 0)
         return -1;
+    for (size_t i = 0; i < unowned.count; i++)
+        add_removed(g, xasprintf("%s/%s", g->files, unowned.items[i]), 0);
     g->directories = g->paths.count;
     if (find_temporaries(g, db, e) < 0)
         return -1;

@@ -105,8 +105,7 @@ static int is_known(struct db *db, const char *key, const char *directory, bool 
                          e);
 }
 
-int audit_unowned_directories(struct db *db, const char *directory, void (*found)(void *context, const char *name),
-                              void *context, struct error *e)
+int audit_unowned_directories(struct db *db, const char *directory, struct string_list *out, struct error *e)
 {
     char *paths[] = {(char *)directory, NULL};
     int rc = 0;
@@ -118,7 +117,7 @@ int audit_unowned_directories(struct db *db, const char *directory, void (*found
         if (f->fts_level == 2 && f->fts_info != FTS_DP && is_attempt_name(f->fts_name))
             rc = is_known(db, f->fts_parent->fts_name, f->fts_path + strlen(directory) + 1, &yes, e);
         if (rc == 0 && !yes)
-            found(context, f->fts_path + strlen(directory) + 1);
+            string_list_add(out, xstrdup(f->fts_path + strlen(directory) + 1));
         if (f->fts_level == 2 || (f->fts_level == 1 && !is_key))
             fts_set(tree, f, FTS_SKIP);
     }
@@ -143,31 +142,26 @@ struct audit {
 
 static void conclude_integrity(struct audit *a);
 
-/* Reports the finding if there is any, and releases the examples. What is not sound comes first. */
-static void report(struct audit *a, struct examples *x, const char *what, const char *advice)
+/* Reports the finding if there is any, and releases the examples. What is not sound comes first. The advice has the
+ * database in place of FILE, and `part` in that of "%s". */
+static void conclude_with(struct audit *a, struct examples *x, const char *what, const char *advice, const char *part)
 {
+    const char *place = strstr(advice, "%s"), *rest = place ? place + 2 : "";
+    OWNED char *first = place ? xstrndup(advice, (size_t)(place - advice)) : xstrdup(advice);
+    OWNED char *before = shell_fill_file(first, a->path), *behind = shell_fill_file(rest, a->path);
+    OWNED char *whole = xasprintf("%s%s%s", before, place ? part : "", behind);
     if (x->count) {
         conclude_integrity(a);
-        const struct audit_finding finding = {what, buffer_text(&x->text), x->count, advice};
+        const struct audit_finding finding = {what, buffer_text(&x->text), x->count, whole};
         a->found(a->context, &finding);
         a->count++;
     }
     examples_free(x);
 }
 
-/* The same, with the database in place of FILE in the advice. */
 static void conclude(struct audit *a, struct examples *x, const char *what, const char *advice)
 {
-    OWNED char *named = shell_fill_file(advice, a->path);
-    report(a, x, what, named);
-}
-
-/* The same, with `part` where the advice has "%s". */
-static void conclude_with(struct audit *a, struct examples *x, const char *what, const char *advice, const char *part)
-{
-    const char *place = strstr(advice, "%s");
-    OWNED char *whole = place ? xasprintf("%.*s%s%s", (int)(place - advice), advice, part, place + 2) : xstrdup(advice);
-    conclude(a, x, what, whole);
+    conclude_with(a, x, what, advice, "");
 }
 
 static void cannot_be_read(struct audit *a, const struct error *e)
@@ -211,21 +205,24 @@ static void answer_question(struct audit *a, const struct audit_question *q)
 
 enum { PARTS_TO_MAKE, PARTS_GONE, PARTS_OF_OTHERS, PART_KINDS };
 
-static void note_difference(void *context, const struct schema_difference *d)
-{
-    struct examples *x = context;
-    OWNED char *text = schema_describe(d);
-    bool is_missing = d->state == SCHEMA_MISSING && d->sql;
-    examples_add(&x[!is_missing ? PARTS_OF_OTHERS : schema_can_be_made(d->type) ? PARTS_TO_MAKE : PARTS_GONE], text);
-}
-
 static void compare_schema(struct audit *a)
 {
     static const char repair[] = "`meshsweep check --repair -d FILE` brings it back to what meshsweep makes, and keeps "
                                  "all rows";
     struct examples x[PART_KINDS] = {EXAMPLES_INIT, EXAMPLES_INIT, EXAMPLES_INIT}, unread = EXAMPLES_INIT;
     struct error e = ERROR_INIT;
-    int rc = schema_compare(a->db, STORE_NEWEST, note_difference, x, &e);
+    struct schema_differences all = {0};
+    int rc = schema_compare(a->db, STORE_NEWEST, &all, &e);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct schema_difference *d = &all.items[i];
+        const bool is_missing = d->state == SCHEMA_MISSING && d->sql;
+        OWNED char *text = schema_describe(d);
+        examples_add(&x[!is_missing                   ? PARTS_OF_OTHERS
+                        : schema_can_be_made(d->type) ? PARTS_TO_MAKE
+                                                      : PARTS_GONE],
+                     text);
+    }
+    arena_free(&all.arena);
     if (schema_problem(a->db))
         examples_add(&unread, schema_problem(a->db));
     conclude(a, &unread, "a schema that SQLite cannot read", repair);
@@ -279,11 +276,7 @@ static int find_missing(struct audit *a, struct error *e)
     return rc;
 }
 
-struct unowned_names {
-    const char *directory;
-    struct examples examples;
-};
-
+/* A runner that died between making one and recording it left nothing in it: no harm, nothing to do. */
 static bool is_empty(const char *path)
 {
     DIR *directory = opendir(path);
@@ -295,22 +288,19 @@ static bool is_empty(const char *path)
     return directory && entries < 3; /* itself and the one above it */
 }
 
-/* A runner that died between making one and recording it left nothing in it: no harm, nothing to do. */
-static void note_unowned(void *context, const char *name)
-{
-    struct unowned_names *u = context;
-    OWNED char *path = xasprintf("%s/%s", u->directory, name);
-    if (!is_empty(path))
-        examples_add(&u->examples, name);
-}
-
 static int find_escaped(struct audit *a, struct error *e)
 {
-    struct unowned_names u = {a->directory, EXAMPLES_INIT};
-    int rc = audit_unowned_directories(a->db, a->directory, note_unowned, &u, e);
-    OWNED char *repair = shell_fill_file("`meshsweep check --repair -d FILE` moves them aside", a->path);
-    OWNED char *advice = xasprintf("they can be deleted; they are in %s; %s", a->directory, repair);
-    report(a, &u.examples, "directories that belong to no attempt", advice);
+    OWNED_LIST names = STRING_LIST_INIT;
+    struct examples x = EXAMPLES_INIT;
+    int rc = audit_unowned_directories(a->db, a->directory, &names, e);
+    for (size_t i = 0; i < names.count; i++) {
+        OWNED char *path = xasprintf("%s/%s", a->directory, names.items[i]);
+        if (!is_empty(path))
+            examples_add(&x, names.items[i]);
+    }
+    conclude_with(a, &x, "directories that belong to no attempt",
+                  "they can be deleted; they are in %s; `meshsweep check --repair -d FILE` moves them aside",
+                  a->directory);
     return rc;
 }
 
@@ -466,40 +456,24 @@ static struct examples *note(struct repair *r, const char *what, const char *how
 
 static int put_right(struct repair *r, const struct audit_question *q, struct error *e)
 {
-    struct examples x = EXAMPLES_INIT;
-    if (examples_query(r->db, q->sql, &x, e) < 0) {
-        examples_free(&x);
-        return -1;
-    }
-    if (x.count == 0)
-        return 0;
-    *note(r, q->what, q->repaired) = x;
-    return db_exec(r->db, q->repair, e);
-}
-
-struct missing_parts {
-    struct string_list sql;
-    struct examples names;
-};
-
-static void collect_part(void *context, const struct schema_difference *d)
-{
-    struct missing_parts *m = context;
-    if (d->state != SCHEMA_MISSING || !d->sql || !schema_can_be_made(d->type))
-        return;
-    string_list_add(&m->sql, xstrdup(d->sql));
-    examples_add(&m->names, d->name);
+    struct examples *x = note(r, q->what, q->repaired);
+    int rc = examples_query(r->db, q->sql, x, e);
+    return rc < 0 || x->count == 0 ? rc : db_exec(r->db, q->repair, e);
 }
 
 static int make_missing_parts(struct repair *r, struct error *e)
 {
-    struct missing_parts m = {STRING_LIST_INIT, EXAMPLES_INIT};
-    int rc = schema_compare(r->db, STORE_NEWEST, collect_part, &m, e);
-    for (size_t i = 0; rc == 0 && i < m.sql.count; i++)
-        rc = db_exec(r->db, m.sql.items[i], e);
-    string_list_free(&m.sql);
-    if (m.names.count)
-        *note(r, "indexes and triggers that were missing", "they were created again") = m.names;
+    struct schema_differences all = {0};
+    struct examples *x = note(r, "indexes and triggers that were missing", "they were created again");
+    int rc = schema_compare(r->db, STORE_NEWEST, &all, e);
+    for (size_t i = 0; rc == 0 && i < all.count; i++) {
+        const struct schema_difference *d = &all.items[i];
+        if (d->state != SCHEMA_MISSING || !d->sql || !schema_can_be_made(d->type))
+            continue;
+        examples_add(x, d->name);
+        rc = db_exec(r->db, d->sql, e);
+    }
+    arena_free(&all.arena);
     return rc;
 }
 
@@ -515,11 +489,6 @@ static int repair_rows(struct repair *r, struct error *e)
 }
 
 /* --- directories --- */
-
-static void collect_unowned(void *context, const char *name)
-{
-    string_list_add(context, xstrdup(name));
-}
 
 /* "KEY/3" becomes "orphans/KEY-3", or "orphans/KEY-3.2" and so on; what holds nothing goes. */
 static int move_aside(const char *directory, const char *name, struct error *e)
@@ -544,10 +513,9 @@ static int clear_directories(struct repair *r, struct error *e)
 {
     OWNED char *directory = store_directory_of(r->db), *orphans = xasprintf("%s/orphans", directory);
     OWNED_LIST s = STRING_LIST_INIT;
-    int rc = audit_unowned_directories(r->db, directory, collect_unowned, &s, e);
+    int rc = audit_unowned_directories(r->db, directory, &s, e);
     struct examples *moved =
-        s.count ? note(r, "directories that belong to no attempt", "they are now in `orphans`; empty ones were removed")
-                : NULL;
+        note(r, "directories that belong to no attempt", "they are now in `orphans`; empty ones were removed");
     if (rc == 0 && s.count)
         rc = file_make_directories(orphans, e);
     for (size_t i = 0; rc == 0 && i < s.count; i++)

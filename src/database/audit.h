@@ -26,10 +26,9 @@ int audit_run(struct db *db, const char *path, audit_found *found, void *context
 int audit_repair(struct db *db, const char *path, const struct string_list *restored, audit_found *done, void *context,
                  struct error *e);
 
-/* Calls `found` with each "KEY/NUMBER" below `directory` (store_directory()) that no attempt has. A runner makes
- * directories before it records them: only while none is at work. */
-int audit_unowned_directories(struct db *db, const char *directory, void (*found)(void *context, const char *name),
-                              void *context, struct error *e);
+/* Adds each "KEY/NUMBER" below `directory` (store_directory()) that no attempt has. A runner makes directories before
+ * it records them: only while none is at work. */
+int audit_unowned_directories(struct db *db, const char *directory, struct string_list *out, struct error *e);
 
 /* Rows of `PRAGMA integrity_check` that are worse than an index that has to be made again and than values that the
  * other questions see to. */

@@ -67,15 +67,13 @@ struct parts {
     size_t count;
 };
 
-static void parts_free(struct parts *p)
+static char *text_of(struct arena *p, const struct stmt *s, int column)
 {
-    for (size_t i = 0; i < p->count; i++)
-        free_all(p->items[i].type, p->items[i].name, p->items[i].table, p->items[i].sql);
-    free(p->items);
+    return arena_keep(p, stmt_copy_text_or(s, column, ""));
 }
 
-/* All but the indexes that SQLite makes of itself and its statistics. `out` is freed by the caller, also on -1. */
-static int read_parts(struct db *db, struct parts *out, struct error *e)
+/* All but the indexes that SQLite makes of itself and its statistics. They and their texts are the arena's. */
+static int read_parts(struct db *db, struct arena *p, struct parts *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
     int rc;
@@ -83,12 +81,10 @@ static int read_parts(struct db *db, struct parts *out, struct error *e)
                          "SELECT rowid, type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
                          " ORDER BY type, name, rowid",
                          NO_VALUES, &s, e)) > 0) {
-        const char *sql = stmt_text(s, 4);
-        if (is_among(sql, own_tables, LENGTH(own_tables)))
-            continue;
-        *array_add(out->items, out->count) =
-            (struct schema_part){stmt_int(s, 0), stmt_copy_text_or(s, 1, ""), stmt_copy_text_or(s, 2, ""),
-                                 stmt_copy_text_or(s, 3, ""), xstrdup(sql)};
+        if (!is_among(stmt_text(s, 4), own_tables, LENGTH(own_tables)))
+            *arena_add(p, out->items, out->count) =
+                (struct schema_part){stmt_int(s, 0), text_of(p, s, 1), text_of(p, s, 2), text_of(p, s, 3),
+                                     text_of(p, s, 4)};
     }
     return rc;
 }
@@ -178,14 +174,12 @@ static char *noted_views(struct db *db)
 
 int schema_note_views(struct db *db, struct error *e)
 {
+    OWNED_BY(arena_free) struct arena arena = {0};
     struct parts here = {0};
-    int rc = read_parts(db, &here, e);
-    if (rc == 0) {
-        OWNED char *text = describe_views(&here);
-        rc = db_run(db, "INSERT OR REPLACE INTO meta VALUES ('views', ?)", VALUES(sql_text(text)), e);
-    }
-    parts_free(&here);
-    return rc;
+    if (read_parts(db, &arena, &here, e) < 0)
+        return -1;
+    OWNED char *text = describe_views(&here);
+    return db_run(db, "INSERT OR REPLACE INTO meta VALUES ('views', ?)", VALUES(sql_text(text)), e);
 }
 
 /* Returns whether they are as noted; `unknown` where nothing is noted. */
@@ -197,11 +191,11 @@ static bool views_are_noted(struct db *db, const struct parts *here, bool unknow
 
 int schema_views_are_noted(struct db *db, bool *yes, struct error *e)
 {
+    OWNED_BY(arena_free) struct arena arena = {0};
     struct parts here = {0};
-    int rc = read_parts(db, &here, e);
+    int rc = read_parts(db, &arena, &here, e);
     if (rc == 0)
         *yes = views_are_noted(db, &here, false);
-    parts_free(&here);
     return rc;
 }
 
@@ -210,15 +204,14 @@ int schema_views_are_noted(struct db *db, bool *yes, struct error *e)
 struct schema_comparison {
     struct db *db;
     struct parts here, expected;
-    void (*found)(void *context, const struct schema_difference *d);
-    void *context;
+    struct schema_differences *out;
 };
 
 static void report(const struct schema_comparison *c, enum schema_state state, const struct schema_part *p, int64_t row,
                    const char *sql)
 {
-    const struct schema_difference d = {state, p->type, p->name, p->table, sql, row};
-    c->found(c->context, &d);
+    *arena_add(&c->out->arena, c->out->items, c->out->count) =
+        (struct schema_difference){state, p->type, p->name, p->table, sql, row};
 }
 
 static bool is_loaded(struct db *db, const char *view)
@@ -290,24 +283,21 @@ static void compare_parts(const struct schema_comparison *c)
             report(c, SCHEMA_MISSING, &c->expected.items[i], 0, c->expected.items[i].sql);
 }
 
-int schema_compare(struct db *db, int64_t version, void (*found)(void *context, const struct schema_difference *d),
-                   void *context, struct error *e)
+int schema_compare(struct db *db, int64_t version, struct schema_differences *out, struct error *e)
 {
-    struct schema_comparison c = {.db = db, .found = found, .context = context};
+    struct schema_comparison c = {.db = db, .out = out};
     struct db *blank = NULL;
     int rc = store_open_blank(version, &blank, e);
     if (rc == 0 && version > 0)
         rc = db_exec(blank, embedded_text("sql/attempt_sums.sql"), e);
     if (rc == 0)
-        rc = read_parts(blank, &c.expected, e);
+        rc = read_parts(blank, &out->arena, &c.expected, e);
     if (rc == 0)
-        rc = read_parts(db, &c.here, e);
+        rc = read_parts(db, &out->arena, &c.here, e);
     if (rc == 0) {
         compare_parts(&c);
         compare_views(&c);
     }
-    parts_free(&c.expected);
-    parts_free(&c.here);
     db_close(blank);
     return rc;
 }
@@ -326,31 +316,15 @@ bool schema_can_be_made(const char *type)
     return strcmp(type, "table") != 0;
 }
 
-struct schema_refusal {
-    bool views;
-    struct examples examples;
-};
-
-static void refuse_part(void *context, const struct schema_difference *d)
-{
-    struct schema_refusal *r = context;
-    if ((d->state == SCHEMA_MISSING && d->sql) ||
-        (!r->views && strcmp(d->type, "view") == 0 && !d->sql && is_among(d->name, view_names, LENGTH(view_names))))
-        return;
-    OWNED char *text = schema_describe(d);
-    examples_add(&r->examples, text);
-}
-
 int schema_is_known(struct db *db, bool views, char sum[HASH_HEX_BYTES], bool *yes, struct error *e)
 {
+    OWNED_BY(arena_free) struct arena arena = {0};
     struct parts here = {0};
-    int rc = read_parts(db, &here, e);
-    if (rc == 0) {
-        sum_of(&here, sum);
-        *yes = is_among(sum, schema_sums, LENGTH(schema_sums)) && (!views || views_are_noted(db, &here, true));
-    }
-    parts_free(&here);
-    return rc;
+    if (read_parts(db, &arena, &here, e) < 0)
+        return -1;
+    sum_of(&here, sum);
+    *yes = is_among(sum, schema_sums, LENGTH(schema_sums)) && (!views || views_are_noted(db, &here, true));
+    return 0;
 }
 
 int schema_check(struct db *db, int64_t version, bool views, struct error *e)
@@ -360,15 +334,25 @@ int schema_check(struct db *db, int64_t version, bool views, struct error *e)
     int rc = schema_is_known(db, views, sum, &is_known, e);
     if (rc < 0 || is_known)
         return rc;
-    struct schema_refusal r = {views, EXAMPLES_INIT};
-    rc = schema_compare(db, version, refuse_part, &r, e);
-    if (rc == 0 && r.examples.count > 0) {
+    struct schema_differences all = {0};
+    struct examples x = EXAMPLES_INIT;
+    rc = schema_compare(db, version, &all, e);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct schema_difference *d = &all.items[i];
+        const bool is_ours =
+            strcmp(d->type, "view") == 0 && !d->sql && is_among(d->name, view_names, LENGTH(view_names));
+        OWNED char *text = schema_describe(d);
+        if (!(d->state == SCHEMA_MISSING && d->sql) && (views || !is_ours))
+            examples_add(&x, text);
+    }
+    if (rc == 0 && x.count > 0) {
         OWNED char *advice = shell_fill_file("`meshsweep check --repair -d FILE` brings it back to that", db->path);
         rc = error_set(e, ERROR_FAILED,
                        "database %s: its schema is not as meshsweep makes it: %s; %s, and keeps all rows", db->path,
-                       buffer_text(&r.examples.text), advice);
+                       buffer_text(&x.text), advice);
     }
-    examples_free(&r.examples);
+    examples_free(&x);
+    arena_free(&all.arena);
     return rc;
 }
 
@@ -416,9 +400,8 @@ static void add_update(struct buffer *b, const struct schema_difference *d)
 }
 
 /* A trigger, a view or a virtual table is a line of the schema and no more; others have pages, which SQLite frees. */
-static void plan_part(void *context, const struct schema_difference *d)
+static void plan_part(struct restoration *r, const struct schema_difference *d)
 {
-    struct restoration *r = context;
     bool is_index = strcmp(d->type, "index") == 0, is_table = strcmp(d->type, "table") == 0;
     if (d->state == SCHEMA_MISSING && d->sql)
         return;
@@ -499,7 +482,12 @@ static int carry_out(struct db *db, struct restoration *r, struct error *e)
 
 static int restore(struct db *db, int64_t version, struct restoration *r, struct error *e)
 {
-    if (schema_compare(db, version, plan_part, r, e) < 0 || check_tables(db, version, &r->tables, e) < 0)
+    struct schema_differences all = {0};
+    int rc = schema_compare(db, version, &all, e);
+    for (size_t i = 0; i < all.count; i++)
+        plan_part(r, &all.items[i]);
+    arena_free(&all.arena);
+    if (rc < 0 || check_tables(db, version, &r->tables, e) < 0)
         return -1;
     if (r->restored->count == 0 && !db->schema_problem)
         return 0;

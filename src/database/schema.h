@@ -9,6 +9,7 @@
 #include "database/db.h"
 #include "util/buffer.h"
 #include "util/hash.h"
+#include "util/memory.h"
 
 enum schema_state {
     SCHEMA_MISSING = 1,
@@ -16,7 +17,6 @@ enum schema_state {
     SCHEMA_FOREIGN, /* not meshsweep's, and can change what is recorded or answered */
 };
 
-/* Borrowed for the length of the call. */
 struct schema_difference {
     enum schema_state state;
     const char *type; /* table, index, trigger, view */
@@ -26,10 +26,15 @@ struct schema_difference {
     int64_t row;       /* in sqlite_schema; 0: missing */
 };
 
-/* Calls `found` for each difference from what the migrations up to `version` make, or for views from what was noted
- * last. */
-int schema_compare(struct db *db, int64_t version, void (*found)(void *context, const struct schema_difference *d),
-                   void *context, struct error *e);
+struct schema_differences {
+    struct schema_difference *items;
+    size_t count;
+    struct arena arena; /* of these, and their texts */
+};
+
+/* Lists each difference from what the migrations up to `version` make, or for views from what was noted last. `out` is
+ * zeros before, and its arena the caller's, also on -1. */
+int schema_compare(struct db *db, int64_t version, struct schema_differences *out, struct error *e);
 
 /* "trigger evil on metric", "view results (changed)". The caller's. */
 char *schema_describe(const struct schema_difference *d);
