@@ -10,49 +10,32 @@
 #include "util/memory.h"
 #include "util/string_list.h"
 
-static const char *const passed_on[] = {
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LC_*",
-    "TZ",
-    "TMPDIR",
-    "TERM",
-    "LD_LIBRARY_PATH",
-    "PYTHONPATH",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "XDG_RUNTIME_DIR",
-    "CUDA_*",
-    "NCCL_*",
-};
+static const char passed_on[] = "PATH HOME USER LOGNAME SHELL LANG LC_* TZ TMPDIR TERM LD_LIBRARY_PATH PYTHONPATH"
+                                " VIRTUAL_ENV CONDA_PREFIX XDG_RUNTIME_DIR CUDA_* NCCL_*";
 
-static const char *const recorded[] = {
-    "PATH",     "LD_LIBRARY_PATH", "PYTHONPATH",  "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_*",    "NCCL_*",
-    "NVIDIA_*", "HIP_*",           "ROCR_*",      "OMP_*",       "MKL_*",        "PYTORCH_*", "TORCH_*",
-    "XLA_*",    "GLOO_*",          "MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID",
-};
+static const char recorded[] = "PATH LD_LIBRARY_PATH PYTHONPATH VIRTUAL_ENV CONDA_PREFIX CUDA_* NCCL_* NVIDIA_* HIP_*"
+                               " ROCR_* OMP_* MKL_* PYTORCH_* TORCH_* XLA_* GLOO_* MASTER_ADDR MASTER_PORT"
+                               " SLURM_JOB_ID";
 
 /* The variables of a terminal, a session or one shell: no job does anything else for these. */
-static const char *const of_sessions[] = {
-    "_",         "SHLVL",     "PWD",           "OLDPWD",         "COLUMNS",     "LINES",    "TERM*",
-    "COLORTERM", "LS_COLORS", "SSH_*",         "XDG_*",          "DBUS_*",      "DISPLAY",  "WINDOWID",
-    "TMUX*",     "STY",       "PS1",           "HIST*",          "MAIL",        "LESS*",    "EDITOR",
-    "PAGER",     "SYSTEMD_*", "INVOCATION_ID", "JOURNAL_STREAM", "BASH_*",      "PROMPT_*", "VSCODE_*",
-    "LOGNAME",   "USER",      "HOME",          "SHELL",          "MESHSWEEP_*", "GPG_*",    "WAYLAND_*",
-    "DESKTOP_*",
-};
+static const char of_sessions[] =
+    "_ SHLVL PWD OLDPWD COLUMNS LINES TERM* COLORTERM LS_COLORS SSH_* XDG_* DBUS_* DISPLAY WINDOWID TMUX* STY PS1 HIST*"
+    " MAIL LESS* EDITOR PAGER SYSTEMD_* INVOCATION_ID JOURNAL_STREAM BASH_* PROMPT_* VSCODE_* LOGNAME USER HOME SHELL"
+    " MESHSWEEP_* GPG_* WAYLAND_* DESKTOP_*";
 
-static bool matches(const char *setting, const char *const *patterns, size_t count)
+static bool matches(const char *setting, const char *pattern)
 {
     OWNED char *name = xstrndup(setting, setting_name_length(setting));
-    bool found = false;
-    for (size_t i = 0; !found && i < count; i++)
-        found = fnmatch(patterns[i], name, 0) == 0;
-    return found;
+    return fnmatch(pattern, name, 0) == 0;
+}
+
+static bool matches_any(const char *setting, const char *patterns)
+{
+    OWNED char *words = xstrdup(patterns);
+    char *rest = words, *word = strsep(&rest, " ");
+    while (word && !matches(setting, word))
+        word = strsep(&rest, " ");
+    return word != NULL;
 }
 
 /* By its name, or by what its value looks like. */
@@ -66,7 +49,7 @@ static bool is_secret(const char *setting, char *const *secrets)
 static bool is_named(const char *setting, struct environment_passing pass)
 {
     for (char *const *name = pass.names; name && *name; name++)
-        if (strcmp(*name, "*") != 0 && matches(setting, (const char *const *)name, 1))
+        if (strcmp(*name, "*") != 0 && matches(setting, *name))
             return true;
     return false;
 }
@@ -79,7 +62,7 @@ static bool is_passed(const char *setting, struct environment_passing pass)
 
 static bool is_usual(const char *setting)
 {
-    return matches(setting, passed_on, LENGTH(passed_on));
+    return matches_any(setting, passed_on);
 }
 
 static void put_setting(struct string_list *l, const char *setting)
@@ -137,7 +120,7 @@ static bool is_read(const char *setting, const char *text)
         if (text && !names_any(text, toml_child(reader, "words")))
             continue;
         for (size_t k = 0; k < variables->child_count; k++)
-            if (matches(setting, (const char *const[]){variables->children[k].text}, 1))
+            if (matches(setting, variables->children[k].text))
                 return true;
     }
     return false;
@@ -199,9 +182,8 @@ char *environment_declared_json(char *const *settings, char *const *secrets)
 /* Whatever [job] secrets says of it: it is recorded without its value. */
 static bool is_recorded(const char *setting, char *const *names)
 {
-    return matches(setting, recorded, LENGTH(recorded)) ||
-           (is_passed(setting, (struct environment_passing){.names = names}) &&
-            !matches(setting, of_sessions, LENGTH(of_sessions)));
+    return matches_any(setting, recorded) ||
+           (is_passed(setting, (struct environment_passing){.names = names}) && !matches_any(setting, of_sessions));
 }
 
 char *environment_context_json(char *const *runner, char *const *pass, char *const *secrets)

@@ -38,7 +38,7 @@ statuses = [s.replace(" ", "") for s in re.findall(r"[:,]\s+(128 \+ n|\d)\s", us
 same("statuses", re.findall(r"^\| ([\dn+]+) \|", after(read("docs/commands.md"), "\n## Exit status\n"), re.M), statuses)
 same("statuses of the manual", re.findall(r"^\.B ([\dn+]+)$", program("manual"), re.M), statuses)
 same("variables", names(re.search(r"\n\| (`PATH`.*?) \|", reference)[1]),
-     re.findall(r'"([^"]+)"', re.search(r"passed_on\[\] = \{(.*?)\}", read("src/process/environment.c"), re.S)[1]))
+     re.findall(r"[\w*]+", re.search(r"passed_on\[\] = (.*?);", read("src/process/environment.c"), re.S)[1]))
 which, below = after(reference, "\n## Which key\n"), reference.split("\n## Top level\n")[1]
 questions = ("limit the time", "hang", "retry", "resume", "out of memory", "OOM", "exclude", "log file", "warm-up",
              "tokens per second", "several objectives", "Pareto", "constraint", "seeds", "GPUs", "environment variables",
