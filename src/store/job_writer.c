@@ -21,7 +21,6 @@ struct waiting_spec {
 };
 
 struct spec_writer {
-    struct db *db;
     struct stmt *put;
     struct stmt *insert; /* of what waits; NULL: they are put in one by one */
     struct waiting_spec *waiting;
@@ -44,48 +43,31 @@ static const struct field spec_columns[] = {
     {"may_be_named", FIELD_BOOL, OF_SPEC(may_be_named)},
 };
 
-static void spec_writer_free(struct spec_writer *w)
+static int prepare_specs(struct db *db, struct spec_writer *w, struct error *e)
 {
-    if (!w)
-        return;
-    stmt_free(w->put);
-    stmt_free(w->insert);
-    db_drop_table(w->db, spec_table);
-    buffer_free(&w->texts);
-    free_all(w->waiting, w->index, w);
-}
-
-static int spec_writer_create(struct db *db, struct spec_writer **out, struct error *e)
-{
-    struct spec_writer *w = xcalloc(1, sizeof *w);
-    int64_t any;
-    w->db = db;
-    if (db_query_int(db, "SELECT 1 FROM spec LIMIT 1", NO_VALUES, 0, &any, e) < 0 ||
-        db_prepare(db,
-                   "INSERT INTO spec (kind, hash, name, json, identity)"
-                   " VALUES (?1, ?2, json_extract(?3, '$.name'), ?3, nullif(?4, ?2)) ON CONFLICT (kind, hash)"
-                   " DO UPDATE SET name = excluded.name, json = excluded.json RETURNING id",
-                   &w->put, e) < 0) {
-        spec_writer_free(w);
-        return -1;
-    }
+    bool any = false;
+    int rc = db_query_bool(db, "SELECT 1 FROM spec LIMIT 1", NO_VALUES, &any, e);
     w->is_alone = !any;
-    *out = w;
-    return 0;
+    return rc < 0
+               ? -1
+               : db_prepare(db,
+                            "INSERT INTO spec (kind, hash, name, json, identity)"
+                            " VALUES (?1, ?2, json_extract(?3, '$.name'), ?3, nullif(?4, ?2)) ON CONFLICT (kind, hash)"
+                            " DO UPDATE SET name = excluded.name, json = excluded.json RETURNING id",
+                            &w->put, e);
 }
 
 /* From now on each spec is put once, and none that was put before. Where there are none but this writer's they are put
- * in together with others, and indexed by spec_writer_finish all at once. */
-static int spec_writer_expect_distinct(struct spec_writer *w, struct error *e)
+ * in together with others, and indexed by finish_specs all at once. */
+static int expect_distinct_specs(struct db *db, struct spec_writer *w, struct error *e)
 {
     if (!w->is_alone)
         return 0;
     w->source = ARRAY_SOURCE(w->waiting, w->count, spec_columns);
-    if (schema_take_part(w->db, "index", "spec_hash", &w->index, e) < 0 ||
-        db_add_array(w->db, spec_table, &w->source, e) < 0)
+    if (schema_take_part(db, "index", "spec_hash", &w->index, e) < 0 || db_add_array(db, spec_table, &w->source, e) < 0)
         return -1;
     w->waiting = xcalloc(SPECS_AT_ONCE, sizeof *w->waiting);
-    return db_prepare(w->db,
+    return db_prepare(db,
                       "INSERT INTO spec (id, kind, hash, name, json, identity) SELECT ?1 + number, kind, hash,"
                       " iif(may_be_named, json_extract(json, '$.name'), NULL), json, nullif(identity, hash)"
                       " FROM waiting_spec",
@@ -119,29 +101,14 @@ static int let_wait(struct spec_writer *w, enum section_kind kind, const struct 
     return w->count < SPECS_AT_ONCE ? 0 : put_waiting_specs(w, e);
 }
 
-static int spec_writer_put(struct spec_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
-                           struct error *e)
-{
-    if (w->insert)
-        return let_wait(w, kind, row, id, e);
-    stmt_bind(w->put, VALUES(sql_text(section_names[kind]), sql_hash(&row->hash), sql_text(row->json),
-                             sql_hash(&row->identity)));
-    int rc = stmt_next(w->put, e);
-    if (rc > 0)
-        *id = w->last_id = stmt_int(w->put, 0);
-    stmt_reset(w->put);
-    return rc < 0 ? -1 : 0;
-}
-
 /* Puts in what was not put in yet. */
-static int spec_writer_finish(struct spec_writer *w, struct error *e)
+static int finish_specs(struct db *db, struct spec_writer *w, struct error *e)
 {
-    if (put_waiting_specs(w, e) < 0 || (w->index && db_exec(w->db, w->index, e) < 0))
+    if (put_waiting_specs(w, e) < 0 || (w->index && db_exec(db, w->index, e) < 0))
         return -1;
     stmt_free(w->insert);
     w->insert = NULL;
-    free(w->index);
-    w->index = NULL;
+    text_replace(&w->index, NULL);
     return 0;
 }
 
@@ -164,7 +131,7 @@ struct waiting_row {
 struct job_writer {
     struct db *db;
     int64_t sweep_id;
-    struct spec_writer *specs;
+    struct spec_writer specs;
     struct stmt *insert, *take_over;
     struct waiting_row *waiting;
     size_t count, room;
@@ -210,7 +177,7 @@ static const struct field columns[] = {
 static int prepare(struct job_writer *w, struct error *e)
 {
     w->source = ARRAY_SOURCE(w->waiting, w->count, columns);
-    if (spec_writer_create(w->db, &w->specs, e) < 0 || db_add_array(w->db, table_name, &w->source, e) < 0)
+    if (prepare_specs(w->db, &w->specs, e) < 0 || db_add_array(w->db, table_name, &w->source, e) < 0)
         return -1;
     if (db_prepare(w->db,
                    "INSERT INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS
@@ -250,7 +217,7 @@ int job_writer_expect(struct job_writer *w, int64_t jobs, struct error *e)
 {
     if (jobs < INDEXED_AT_ONCE)
         return 0;
-    return spec_writer_expect_distinct(w->specs, e) < 0 || take_key_index(w, e) < 0
+    return expect_distinct_specs(w->db, &w->specs, e) < 0 || take_key_index(w, e) < 0
                ? -1
                : insert_otherwise(w,
                                   "INSERT OR ROLLBACK INTO job (sweep_id, " JOB_COLUMNS ") SELECT ?1, " JOB_COLUMNS
@@ -266,7 +233,7 @@ int job_writer_expect_ended(struct job_writer *w, int64_t jobs, bool are_alone, 
                             struct error *e)
 {
     const bool are_many = jobs >= INDEXED_AT_ONCE;
-    if (are_many && has_distinct_specs && spec_writer_expect_distinct(w->specs, e) < 0)
+    if (are_many && has_distinct_specs && expect_distinct_specs(w->db, &w->specs, e) < 0)
         return -1;
     if (!are_alone || !are_many)
         return insert_otherwise(w, "INSERT" INSERT_ENDED " WHERE true ON CONFLICT (key) DO NOTHING", e);
@@ -279,8 +246,7 @@ static int make_key_index(struct job_writer *w, struct error *e)
         return 0;
     int rc = db_exec(w->db, w->key_index, e);
     db_set_cache(w->db, DB_CACHE_KIB);
-    free(w->key_index);
-    w->key_index = NULL;
+    text_replace(&w->key_index, NULL);
     return rc;
 }
 
@@ -289,13 +255,14 @@ void job_writer_free(struct job_writer *w)
     if (!w)
         return;
     db_set_cache(w->db, DB_CACHE_KIB);
-    free(w->key_index);
-    spec_writer_free(w->specs);
-    stmt_free(w->insert);
-    stmt_free(w->take_over);
+    struct stmt *const statements[] = {w->specs.put, w->specs.insert, w->insert, w->take_over};
+    for (size_t i = 0; i < LENGTH(statements); i++)
+        stmt_free(statements[i]);
+    db_drop_table(w->db, spec_table);
     db_drop_table(w->db, table_name);
+    buffer_free(&w->specs.texts);
     buffer_free(&w->texts);
-    free_all(w->waiting, w);
+    free_all(w->key_index, w->specs.waiting, w->specs.index, w->waiting, w);
 }
 
 /* --- putting in --- */
@@ -303,7 +270,16 @@ void job_writer_free(struct job_writer *w)
 int job_writer_put_spec(struct job_writer *w, enum section_kind kind, const struct spec_row *row, int64_t *id,
                         struct error *e)
 {
-    return spec_writer_put(w->specs, kind, row, id, e);
+    struct spec_writer *specs = &w->specs;
+    if (specs->insert)
+        return let_wait(specs, kind, row, id, e);
+    stmt_bind(specs->put, VALUES(sql_text(section_names[kind]), sql_hash(&row->hash), sql_text(row->json),
+                                 sql_hash(&row->identity)));
+    int rc = stmt_next(specs->put, e);
+    if (rc > 0)
+        *id = specs->last_id = stmt_int(specs->put, 0);
+    stmt_reset(specs->put);
+    return rc < 0 ? -1 : 0;
 }
 
 /* The jobs that were made a moment ago are among them: they become what they are. */
@@ -353,7 +329,7 @@ int job_writer_put(struct job_writer *w, const struct job_row *row, struct error
 
 int job_writer_finish(struct job_writer *w, int64_t *new_jobs, struct error *e)
 {
-    if (put_waiting(w, e) < 0 || spec_writer_finish(w->specs, e) < 0 || make_key_index(w, e) < 0)
+    if (put_waiting(w, e) < 0 || finish_specs(w->db, &w->specs, e) < 0 || make_key_index(w, e) < 0)
         return -1;
     *new_jobs = w->new_jobs;
     w->new_jobs = 0;
