@@ -103,28 +103,21 @@ static bool differ(const char *a, const char *b)
 
 /* --- numbers --- */
 
-static bool is_number(const struct stmt *s, int column, double value)
-{
-    return isfinite(value) ? stmt_double_or_nan(s, column) == value : stmt_is_null(s, column);
-}
-
 /* Finds whether the summary that is recorded comes from the same samples. */
 static int is_as_recorded(struct rereading *r, int64_t attempt_id, const char *name, const struct summary *n,
                           bool *same, struct error *e)
 {
-    static const char number[] =
-        "SELECT value IS NULL AND note IS NOT NULL, value, mean, median, minimum, maximum, stddev, p90, count,"
-        " not_finite, reported FROM summary WHERE attempt_id = ?1 AND name = ?2 AND definition_id IS"
-        " (SELECT definition_id FROM metric_definition WHERE name = ?2)";
-    OWNED_STMT *s = NULL;
-    int rc;
-    *same = false;
-    while ((rc = db_next(r->request->db, number, VALUES(sql_int(attempt_id), sql_text(name)), &s, e)) > 0)
-        *same = (stmt_int(s, 0) || is_number(s, 1, n->value)) && is_number(s, 2, n->mean) &&
-                is_number(s, 3, n->median) && is_number(s, 4, n->minimum) && is_number(s, 5, n->maximum) &&
-                is_number(s, 6, n->stddev) && is_number(s, 7, n->p90) && stmt_int(s, 8) == n->count &&
-                stmt_int(s, 9) == n->not_finite && stmt_int(s, 10) == n->reported;
-    return rc;
+    static const char sql[] =
+        "SELECT 1 FROM summary WHERE attempt_id = ?1 AND name = ?2 AND definition_id IS"
+        " (SELECT definition_id FROM metric_definition WHERE name = ?2) AND (value IS ?3 OR value IS NULL AND note IS"
+        " NOT NULL) AND (mean, median, minimum, maximum, stddev, p90) IS (?4, ?5, ?6, ?7, ?8, ?9)"
+        " AND (coalesce(count, 0), coalesce(not_finite, 0), coalesce(reported, 0)) = (?10, ?11, ?12)";
+    return db_query_bool(r->request->db, sql,
+                         VALUES(sql_int(attempt_id), sql_text(name), sql_finite(n->value), sql_finite(n->mean),
+                                sql_finite(n->median), sql_finite(n->minimum), sql_finite(n->maximum),
+                                sql_finite(n->stddev), sql_finite(n->p90), sql_int(n->count), sql_int(n->not_finite),
+                                sql_int(n->reported)),
+                         same, e);
 }
 
 /* A metric that was reported and is not found any more stays: it stood in a file that is not kept. */
