@@ -119,15 +119,6 @@ static int mark(const struct host_list *l, const char *text, bool *marks, const 
     return rc;
 }
 
-static size_t count_kept(const struct host_list *l, const bool *marks, bool wanted)
-{
-    size_t n = 0;
-    for (size_t h = 0; h < l->count; h++)
-        for (size_t i = 0; i < l->hosts[h].device_count; i++)
-            n += marks[h * HOSTFILE_SLOTS_MOST + (size_t)l->hosts[h].devices[i]] == wanted;
-    return n;
-}
-
 static void keep_marked(struct host_list *l, const bool *marks, bool wanted)
 {
     size_t kept = 0;
@@ -138,11 +129,10 @@ static void keep_marked(struct host_list *l, const bool *marks, bool wanted)
             if (marks[h * HOSTFILE_SLOTS_MOST + (size_t)host->devices[i]] == wanted)
                 host->devices[n++] = host->devices[i];
         host->device_count = n;
-        if (n > 0) {
+        if (n > 0)
             l->hosts[kept++] = *host;
-        } else {
+        else
             free_all(host->name, host->devices);
-        }
     }
     l->count = kept;
 }
@@ -157,7 +147,10 @@ int hosts_filter(struct host_list *l, const char *include, const char *exclude, 
     const char *option = including ? "include" : "exclude";
     OWNED bool *marks = xcalloc(l->count * HOSTFILE_SLOTS_MOST + 1, sizeof *marks);
     int rc = mark(l, including ? include : exclude, marks, option, e);
-    if (rc == 0 && count_kept(l, marks, including) == 0)
+    int64_t named = 0;
+    for (size_t i = 0; i < l->count * HOSTFILE_SLOTS_MOST; i++)
+        named += marks[i];
+    if (rc == 0 && named == (including ? 0 : hosts_device_count(l)))
         rc = error_set(e, ERROR_USAGE, "%s: no host is left", option);
     if (rc == 0)
         keep_marked(l, marks, including);
