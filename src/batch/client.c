@@ -25,20 +25,15 @@ static bool begins(const char *setting, char *const *beginnings)
 
 char **batch_environment(const struct batch_system *s, char *const *runner, struct environment_passing pass)
 {
-    char **base = environment_base(runner, pass);
-    struct string_list kept = STRING_LIST_INIT;
+    OWNED_STRINGS base = environment_base(runner, pass);
+    OWNED_LIST usual = STRING_LIST_INIT, kept = STRING_LIST_INIT;
+    for (char **p = base; *p; p++)
+        if (!setting_is_among(*p, device_variables) && !begins(*p, s->drop))
+            string_list_add(&usual, xstrdup(*p));
     for (char *const *p = runner; s->keep && *p; p++)
         if (setting_is_among(*p, s->keep))
             string_list_add(&kept, xstrdup(*p));
-    OWNED_STRINGS settings = string_list_take(&kept);
-    for (char **p = base; *p; p++)
-        if (!setting_is_among(*p, device_variables) && !begins(*p, s->drop))
-            string_list_add(&kept, xstrdup(*p));
-    strings_free(base);
-    base = string_list_take(&kept);
-    char **environment = environment_with(base, settings, NULL);
-    strings_free(base);
-    return environment;
+    return environment_with(usual.items, kept.items, NULL);
 }
 
 int batch_command(char *const *environment, char *const *argv, const char *input,

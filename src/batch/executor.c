@@ -134,20 +134,16 @@ static const struct batch_executor *own_const(const struct executor *x)
 /* The job's settings without the devices that the runner itself may see: the batch system says which are the job's. */
 static char **settings_of(const struct batch_executor *x, const struct launch *launch)
 {
-    size_t count = 0, kept = 0;
-    while (launch->environment[count])
-        count++;
-    char **settings = xcalloc(count + 2, sizeof *settings);
-    for (size_t i = 0; i < count; i++) {
-        const char *setting = launch->environment[i];
-        const bool inherited = strings_have(x->options.environment, setting);
+    struct string_list settings = STRING_LIST_INIT;
+    for (char *const *p = launch->environment; *p; p++) {
+        const bool inherited = strings_have(x->options.environment, *p);
         /* The machine has places of its own where files are not shared. */
-        const bool foreign = !x->config->shared && !strings_have(launch->declared, setting);
-        if (!inherited || !(foreign || setting_is_among(setting, device_variables)))
-            settings[kept++] = xstrdup(launch->environment[i]);
+        const bool foreign = !x->config->shared && !strings_have(launch->declared, *p);
+        if (!inherited || !(foreign || setting_is_among(*p, device_variables)))
+            string_list_add(&settings, xstrdup(*p));
     }
-    settings[kept] = xasprintf("MESHSWEEP_METRICS=%s/metrics.jsonl", launch->job_dir);
-    return settings;
+    string_list_add(&settings, xasprintf("MESHSWEEP_METRICS=%s/metrics.jsonl", launch->job_dir));
+    return string_list_take(&settings);
 }
 
 static int write_job(const struct batch_executor *x, const struct launch *launch, struct error *e)

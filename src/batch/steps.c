@@ -41,46 +41,42 @@ struct slurm_steps {
 
 /* --- what srun is asked for --- */
 
-static char *word(const char *option, int64_t value)
+static void add_option(struct string_list *words, const char *option, int64_t value)
 {
-    return xasprintf("--%s=%lld", option, (long long)value);
+    string_list_add(words, xasprintf("--%s=%lld", option, (long long)value));
+}
+
+static void add_words(struct string_list *words, char *const *more)
+{
+    for (; more && *more; more++)
+        string_list_add(words, xstrdup(*more));
 }
 
 char **step_command(const struct step_request *r, char *const *launcher, char *const *command)
 {
-    enum { OPTIONS_MOST = 14 };
-    size_t given = 0, n = 0;
-    for (char *const *p = launcher; p && *p; p++)
-        given++;
-    for (char *const *p = command; *p; p++)
-        given++;
-    char **words = xcalloc(given + OPTIONS_MOST + 2, sizeof *words);
-    const char *first = launcher && *launcher ? *launcher : *command;
-    bool own = first && strcmp(first, "srun") == 0;
-    words[n++] = xstrdup("srun");
-    words[n++] = word("jobid", r->job);
-    words[n++] = xstrdup("--exact");
-    words[n++] = word("nodes", r->node_count);
-    words[n++] = xasprintf("--nodelist=%s", r->nodes);
-    words[n++] = word("ntasks", r->node_count * r->tasks_per_node);
-    words[n++] = word("ntasks-per-node", r->tasks_per_node);
-    words[n++] = word("cpus-per-task", r->cpus_per_task);
+    struct string_list words = STRING_LIST_INIT;
+    const bool is_launched = launcher && *launcher;
+    const char *first = is_launched ? *launcher : *command;
+    const bool own = first && strcmp(first, "srun") == 0;
+    string_list_add(&words, xstrdup("srun"));
+    add_option(&words, "jobid", r->job);
+    string_list_add(&words, xstrdup("--exact"));
+    add_option(&words, "nodes", r->node_count);
+    string_list_add(&words, xasprintf("--nodelist=%s", r->nodes));
+    add_option(&words, "ntasks", r->node_count * r->tasks_per_node);
+    add_option(&words, "ntasks-per-node", r->tasks_per_node);
+    add_option(&words, "cpus-per-task", r->cpus_per_task);
     if (r->gpus_per_node > 0)
-        words[n++] = word("gpus-per-node", r->gpus_per_node);
+        add_option(&words, "gpus-per-node", r->gpus_per_node);
     if (r->no_gpus)
-        words[n++] = xstrdup("--gres=none");
+        string_list_add(&words, xstrdup("--gres=none"));
     if (r->memory)
-        words[n++] = xasprintf("--mem=%s", r->memory);
-    words[n++] = xasprintf("--job-name=%s", r->name);
-    words[n++] = xstrdup("--kill-on-bad-exit=1");
-    words[n++] = xstrdup("--quiet");
-    for (char *const *p = launcher; p && *p; p++)
-        if (p != launcher || !own)
-            words[n++] = xstrdup(*p);
-    for (char *const *p = command; *p; p++)
-        if (p != command || !own || (launcher && *launcher))
-            words[n++] = xstrdup(*p);
-    return words;
+        string_list_add(&words, xasprintf("--mem=%s", r->memory));
+    string_list_add(&words, xasprintf("--job-name=%s", r->name));
+    add_words(&words, (char *const[]){(char *)"--kill-on-bad-exit=1", (char *)"--quiet", NULL});
+    add_words(&words, is_launched && own ? launcher + 1 : launcher);
+    add_words(&words, !is_launched && own ? command + 1 : command);
+    return string_list_take(&words);
 }
 
 /* The nodes of "n1:0,n1:1,n2:0", each once: "n1,n2"; how many there are, and how many devices of the first. */
@@ -153,32 +149,25 @@ static char *name_of(const struct slurm_steps *s, int64_t attempt)
  * env does. */
 static char **settings_of(const struct slurm_steps *s, const struct launch *launch, const char *nodes)
 {
-    char *const *environment = launch->environment;
     static char *const replaced[] = {(char *)"MASTER_ADDR", (char *)"SLURM_CONF", NULL};
-    size_t count = 0, kept = 0;
-    while (environment[count])
-        count++;
-    char **settings = xcalloc(count + 3, sizeof *settings);
-    for (size_t i = 0; i < count; i++) {
-        const bool is_theirs =
-            setting_is_among(environment[i], device_variables) || setting_is_among(environment[i], replaced);
-        if (!is_theirs || strings_have(launch->declared, environment[i]))
-            settings[kept++] = xstrdup(environment[i]);
+    struct string_list settings = STRING_LIST_INIT;
+    const char *configuration = environment_value(s->environment, "SLURM_CONF");
+    for (char *const *p = launch->environment; *p; p++) {
+        const bool is_theirs = setting_is_among(*p, device_variables) || setting_is_among(*p, replaced);
+        if (!is_theirs || strings_have(launch->declared, *p))
+            string_list_add(&settings, xstrdup(*p));
     }
-    if (!environment_value(settings, "MASTER_ADDR"))
-        settings[kept++] = xasprintf("MASTER_ADDR=%.*s", (int)strcspn(nodes, ","), nodes);
-    for (char *const *p = s->environment; *p; p++)
-        if (strncmp(*p, "SLURM_CONF=", 11) == 0)
-            settings[kept] = xstrdup(*p);
-    return settings;
+    if (!settings.count || !environment_value(settings.items, "MASTER_ADDR"))
+        string_list_add(&settings, xasprintf("MASTER_ADDR=%.*s", (int)strcspn(nodes, ","), nodes));
+    if (configuration)
+        string_list_add(&settings, xasprintf("SLURM_CONF=%s", configuration));
+    return string_list_take(&settings);
 }
 
 static void forget_launch(struct slurm_steps *s)
 {
-    if (s->argv)
-        strings_free(s->argv);
-    if (s->settings)
-        strings_free(s->settings);
+    strings_free(s->argv);
+    strings_free(s->settings);
     s->argv = s->settings = NULL;
 }
 
