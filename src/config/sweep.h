@@ -156,12 +156,6 @@ struct objective {
     bool maximise;
 };
 
-/* [sweep] subject_to: what a job must have measured to win. */
-struct sweep_constraint {
-    char *text; /* SQL over metrics and keys, in which numbers may have units: "peak_memory <= 70 GiB" */
-    struct position at;
-};
-
 /* NAME = "value with {placeholders}". */
 struct setting {
     char *name;
@@ -516,9 +510,11 @@ struct sweep {
     char *description;
     struct objective *objectives; /* first is the one that ranks */
     size_t objective_count;
-    struct sweep_constraint *constraints;
-    size_t constraint_count;
+    /* [sweep] subject_to, what a job must have measured to win: SQL over metrics and keys, in which numbers may have
+     * units, "peak_memory <= 70 GiB". */
+    struct word_list constraints;
     char **labels; /* keys that do not count towards identity: "name", "description", [sweep] note; NULL-terminated */
+    struct word_list objective_words, notes, list_values; /* of [sweep], as all files together have them */
     struct word_list replicates;     /* [sweep] replicate: jobs that differ in nothing else are one configuration */
     struct word_list groups;         /* [sweep] group_by: jobs that differ in one of these are not compared */
     bool groups_given;               /* [sweep] group_by stands there: empty, all jobs are compared */

@@ -390,9 +390,9 @@ static void compile_metrics(struct measures *m, struct problems *problems)
 
 static void compile_constraints(struct measures *m, struct problems *problems)
 {
-    m->constraints = xcalloc(m->sweep->constraint_count + 1, sizeof *m->constraints);
-    for (size_t i = 0; i < m->sweep->constraint_count; i++) {
-        const struct sweep_constraint *c = &m->sweep->constraints[i];
+    m->constraints = xcalloc(m->sweep->constraints.count + 1, sizeof *m->constraints);
+    for (size_t i = 0; i < m->sweep->constraints.count; i++) {
+        const struct listed_word *c = &m->sweep->constraints.items[i];
         struct error why = ERROR_INIT;
         struct derived_measure *x = &m->constraints[m->constraint_count++];
         *x = (struct derived_measure){.text = c->text, .at = c->at};
@@ -403,7 +403,7 @@ static void compile_constraints(struct measures *m, struct problems *problems)
 
 static bool has_any(const struct sweep *s)
 {
-    bool any = s->constraint_count > 0;
+    bool any = s->constraints.count > 0;
     for (size_t i = 0; i < s->job.metric_count; i++)
         any |= s->job.metrics[i].reader == READER_EXPRESSION || s->job.metrics[i].per;
     return any && !s->model_info.is_job;

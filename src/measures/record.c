@@ -662,13 +662,11 @@ static int suppose_all(const struct measures *m, struct db *db, struct error *e)
 
 int measures_suppose(struct space *space, const char *condition, const char *option, struct db *db, struct error *e)
 {
-    OWNED char *text = xstrdup(condition);
-    struct sweep_constraint only = {text, {option, 0, 0}};
+    struct listed_word only = {condition, {option, 0, 0}};
     const struct sweep *declared = space->sweep;
     struct sweep supposed = *declared;
     struct measures *m = NULL;
-    supposed.constraints = &only;
-    supposed.constraint_count = 1;
+    supposed.constraints = (struct word_list){&only, 1};
     space->sweep = &supposed;
     int rc = measures_create(space, &m, e) < 0 ? -1 : suppose_all(m, db, e);
     measures_free(m);

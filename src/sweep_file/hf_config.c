@@ -435,13 +435,13 @@ int hf_config_read(struct arena *p, const char *name, const char *text, const st
 
 static const char *const windows_names[] = {"none", "all", "where-asked", "pattern", "of-four", "half", "mixed", NULL};
 
-static struct gathered carried; /* the types that the program carries */
+static struct hf_type_table carried; /* the types that the program carries */
 
 /* The types that a row may build on; while the first ones are read, none. */
 static const struct hf_type_table *types_before(const struct reading *r)
 {
     static const struct hf_type_table none;
-    return r->gathered == &carried ? &none : model_types_carried();
+    return r->types == &carried ? &none : model_types_carried();
 }
 
 /* Keys that no type has are not keys of predictions; while the first types are read, all are new. */
@@ -559,10 +559,10 @@ static bool find_base(const struct reading *r, const struct found *found, const 
 {
     const struct toml_node *name = found_key(found, "name"), *like = found_key(found, "like");
     const struct toml_node *sought = like ? like : name;
-    *out = hf_type_find(&r->gathered->types, types_before(r), sought->text);
+    *out = hf_type_find(r->types, types_before(r), sought->text);
     bool good = *out || (!like && (found_key(found, "family") || types_before(r)->count == 0));
     size_t count;
-    OWNED const char **names = type_names(&r->gathered->types, types_before(r), false, &count);
+    OWNED const char **names = type_names(r->types, types_before(r), false, &count);
     OWNED char *hint = good ? NULL : suggest_hint(sought->text, names, count);
     if (!good && like)
         problem_at_value(r, like, "no model_type \"%s\" is known%s", like->text, hint);
@@ -577,10 +577,10 @@ static bool find_base(const struct reading *r, const struct found *found, const 
 /* As its base has it (NULL: from nothing), but for what the table says. */
 static void read_type(const struct reading *r, struct found *found)
 {
-    struct hf_type_table *set = &r->gathered->types;
+    struct hf_type_table *set = r->types;
     const struct toml_node *name = found_key(found, "name");
     const struct hf_type *base;
-    assert(r->gathered);
+    assert(r->types);
     if (!name || !check_not_blank(r, name, "name"))
         return;
     struct hf_type *own = (struct hf_type *)hf_type_find(set, NULL, name->text);
@@ -598,7 +598,7 @@ const struct schema schema_model_type = {"[[model_type]]", SCHEMA_KEYS(model_typ
 
 void read_model_types(const struct reading *r, const struct toml_node *list)
 {
-    if (check_entry_count(r, list, r->gathered->types.count, "model types"))
+    if (check_entry_count(r, list, r->types->count, "model types"))
         for (size_t i = 0; i < list->child_count; i++)
             schema_read(&schema_model_type, r, &list->children[i], r->sweep);
 }
@@ -610,14 +610,14 @@ static void read_carried(void)
     arena_keep(&none.arena,
                reading_carried("knowledge/model_types.toml", "model_type", &schema_model_type, &none, &carried));
     for (size_t i = 0; i < rests->child_count; i++)
-        for (size_t k = 0; k < carried.types.count; k++)
-            if (known_has(toml_child(&rests->children[i], "of"), carried.types.items[k].name))
-                carried.types.items[k].rest = toml_child(&rests->children[i], "keys");
+        for (size_t k = 0; k < carried.count; k++)
+            if (known_has(toml_child(&rests->children[i], "of"), carried.items[k].name))
+                carried.items[k].rest = toml_child(&rests->children[i], "keys");
 }
 
 static const struct hf_type_table *model_types_carried(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_carried);
-    return &carried.types;
+    return &carried;
 }

@@ -78,21 +78,13 @@ static void read_refusal(const struct reading *r, struct found *found)
 
 static const struct schema schema_refuse = {"[[import.refuse]]", SCHEMA_KEYS(refuse_keys), read_refusal};
 
-static void read_decimal_commas(const struct reading *r, const struct toml_node *list)
-{
-    struct word_list *out = &r->sweep->import.decimal_commas;
-    *out = (struct word_list){0};
-    for (size_t i = 0; i < list->child_count; i++)
-        words_add(r, out, arena_text(r->arena, list->children[i].text), reading_at_value(r, &list->children[i]));
-}
-
 #undef AT
 #define AT(member) offsetof(struct sweep, import.member)
 
 static const struct schema_key import_keys[] = {
     {.name = "state", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(state), .where = AT(state_at)},
     {.name = "duration", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(duration), .where = AT(duration_at)},
-    {.name = "decimal_comma", TYPE_STRINGS, DEFAULTS, .read = read_decimal_commas},
+    {.name = "decimal_comma", TYPE_STRINGS, DEFAULTS, FORM_WORDS, AT(decimal_commas)},
     {.name = "states", TYPE_TABLE, DEFAULTS, NAMES(AT(state_count), state_entries, "states")},
     {.name = "refuse", TYPE_TABLES, DEFAULTS, TABLES(AT(refusal_count), "refusals", schema_refuse)},
     {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_columns},

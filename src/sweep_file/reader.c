@@ -263,65 +263,14 @@ static void gather(struct gathering *g, const char *text, size_t length)
 
 #define NAME_LONGEST 200
 
-static void gather_objectives(const struct reading *r, const struct toml_node *node)
-{
-    size_t count;
-    const struct toml_node *texts = toml_texts(node, &count);
-    r->gathered->objectives.count = 0;
-    for (size_t i = 0; i < count; i++)
-        words_add(r, &r->gathered->objectives, texts[i].text, reading_at_value(r, &texts[i]));
-}
-
 #define MOST_CONSTRAINTS 100
 
-/* The file's take the place of a profile's. */
 static void read_constraints(const struct reading *r, const struct toml_node *node)
 {
-    struct sweep *s = r->sweep;
-    size_t count;
-    const struct toml_node *texts = toml_texts(node, &count);
-    s->constraint_count = 0;
-    if (count > MOST_CONSTRAINTS)
+    if (node->kind == NODE_LIST && node->child_count > MOST_CONSTRAINTS)
         problem_at_value(r, node, "more than %d constraints", MOST_CONSTRAINTS);
-    for (size_t i = 0; i < count && count <= MOST_CONSTRAINTS; i++)
-        if (check_not_blank(r, &texts[i], "subject_to"))
-            *arena_add(r->arena, s->constraints, s->constraint_count) =
-                (struct sweep_constraint){arena_text(r->arena, texts[i].text), reading_at_value(r, &texts[i])};
-}
-
-/* Adds the keys of a list; `once`: those that are not there yet. */
-static void add_keys(const struct reading *r, const struct toml_node *list, struct word_list *out, bool once)
-{
-    if (!check_entry_count(r, list, out->count, "keys"))
-        return;
-    for (size_t i = 0; i < list->child_count; i++) {
-        const struct toml_node *key = &list->children[i];
-        if (!template_is_name(key->text))
-            problem_at_value(r, key, "\"%s\" cannot be a key", key->text);
-        else if (!once || !word_list_has(out, key->text))
-            words_add(r, out, arena_text(r->arena, key->text), reading_at_value(r, key));
-    }
-}
-
-static void read_rule_names(const struct reading *r, const struct toml_node *list)
-{
-    const bool are_sets = strcmp(list->key, "rule_sets") == 0;
-    struct word_list *out = are_sets ? &r->sweep->rule_sets : &r->sweep->disabled_rules;
-    if (!check_entry_count(r, list, out->count, "names"))
-        return;
-    for (size_t i = 0; i < list->child_count; i++) {
-        const char *text = list->children[i].text;
-        const struct position at = reading_at_value(r, &list->children[i]);
-        if (check_entry_name(r, at, text, are_sets ? "rule set" : "rule"))
-            word_list_add(r->arena, out, text, at);
-    }
-}
-
-/* The file's take the place of a profile's. */
-void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out)
-{
-    *out = (struct word_list){0};
-    add_keys(r, list, out, true);
+    else
+        read_words(r, node, FORM_WORDS, "subject_to", &r->sweep->constraints);
 }
 
 /* It stands on lines for people and in names of files. */
@@ -337,14 +286,8 @@ static void read_name(const struct reading *r, const struct toml_node *name)
 
 static void read_groups(const struct reading *r, const struct toml_node *list)
 {
-    read_key_names(r, list, &r->sweep->groups);
+    read_words(r, list, FORM_KEYS, NULL, &r->sweep->groups);
     r->sweep->groups_given = true;
-}
-
-static void gather_names(const struct reading *r, const struct toml_node *list)
-{
-    const bool are_notes = strcmp(list->key, "note") == 0;
-    add_keys(r, list, are_notes ? &r->gathered->notes : &r->gathered->list_values, false);
 }
 
 /* No key has a place in it: a run has all values of them. */
@@ -363,15 +306,15 @@ static void read_on_end(const struct reading *r, const struct toml_node *node)
 static const struct schema_key sweep_keys[] = {
     {.name = "name", TYPE_STRING, FILE_SWEEP, .read = read_name},
     {.name = "description", TYPE_STRING, FILE_SWEEP, FORM_STRING, AT(description)},
-    {.name = "objective", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = gather_objectives},
+    {.name = "objective", TYPE_STRING | TYPE_STRINGS, DEFAULTS, FORM_WORDS, AT(objective_words)},
     {.name = "subject_to", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_constraints},
-    {.name = "note", TYPE_STRINGS, DEFAULTS, .read = gather_names},
+    {.name = "note", TYPE_STRINGS, DEFAULTS, FORM_MORE_KEYS, AT(notes)},
     {.name = "replicate", TYPE_STRINGS, DEFAULTS, FORM_KEYS, AT(replicates)},
     {.name = "group_by", TYPE_STRINGS, DEFAULTS, .read = read_groups},
     /* An included file says itself which of its lists are values. */
-    {.name = "list_values", TYPE_STRINGS, EVERY, .read = gather_names},
-    {.name = "disable_rules", TYPE_STRINGS, DEFAULTS, .read = read_rule_names},
-    {.name = "rule_sets", TYPE_STRINGS, DEFAULTS, .read = read_rule_names},
+    {.name = "list_values", TYPE_STRINGS, EVERY, FORM_MORE_KEYS, AT(list_values)},
+    {.name = "disable_rules", TYPE_STRINGS, DEFAULTS, FORM_NAMES, AT(disabled_rules), .what = "rule"},
+    {.name = "rule_sets", TYPE_STRINGS, DEFAULTS, FORM_NAMES, AT(rule_sets), .what = "rule set"},
     {.name = "seed", TYPE_INT, FILE_SWEEP, FORM_INT, AT(seed)},
     {.name = "on_end", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP, .read = read_on_end},
     {.name = "on_end_timeout", TYPE_TIME, FILE_SWEEP, FORM_DURATION, AT(on_end_timeout_ms), 1, .otherwise = 60000},
@@ -477,7 +420,7 @@ static void finish_objective(const struct reading *r, const struct listed_word *
 
 static void finish_objectives(const struct reading *r)
 {
-    const struct word_list *objectives = &r->gathered->objectives;
+    const struct word_list *objectives = &r->sweep->objective_words;
     if (objectives->count > MOST_OBJECTIVES) {
         problems_add(r->problems, objectives->items[0].at, "more than %d objectives", MOST_OBJECTIVES);
         return;
@@ -526,8 +469,8 @@ static void finish_labels(const struct reading *r)
     if (!(r->sweep->import.given && !r->sweep->job.command.words))
         add_label(r, "name");
     add_label(r, "description");
-    for (size_t i = 0; i < r->gathered->notes.count; i++)
-        add_label(r, r->gathered->notes.items[i].text);
+    for (size_t i = 0; i < r->sweep->notes.count; i++)
+        add_label(r, r->sweep->notes.items[i].text);
 }
 
 void sweep_free(struct sweep *s)
@@ -606,7 +549,6 @@ static void finish_sweep(const struct reading *r, bool complete)
 
 static void read_pages(struct gathering *g, bool complete)
 {
-    struct gathered *gathered = g->common.gathered;
     for (struct page *p = g->pages; p < g->pages + g->page_count; p++) {
         p->found = schema_match(&schema_top, &p->reading, p->tree);
         schema_take(&p->reading, &p->found, p->reading.sweep);
@@ -615,7 +557,7 @@ static void read_pages(struct gathering *g, bool complete)
         read_sections(&g->pages[i]);
     if (g->page_count > 0)
         finish_sweep(&g->pages[g->page_count - 1].reading, complete);
-    free(gathered->types.items);
+    free(g->common.types->items);
     for (size_t i = 0; i < g->page_count; i++)
         toml_free(g->pages[i].tree);
     free(g->pages);
@@ -644,8 +586,8 @@ static struct hash128 hash_texts(const struct sweep *s)
 static struct sweep *parse(const char *path, const char *text, size_t length, struct problems *problems)
 {
     struct sweep *s = xcalloc(1, sizeof *s);
-    struct gathered gathered = {0};
-    struct gathering g = {.common = {.sweep = s, .arena = &s->arena, .problems = problems, .gathered = &gathered}};
+    struct hf_type_table types = {0};
+    struct gathering g = {.common = {.sweep = s, .arena = &s->arena, .problems = problems, .types = &types}};
     schema_set_defaults(&schema_top, s);
     schema_set_defaults(&schema_local, s);
     s->batch.shared = true;

@@ -13,19 +13,13 @@
 /* The role of a file in the sweep, as bits: which keys it may hold depends on it. */
 enum file_role { FILE_SWEEP = 1, FILE_INCLUDE = 2, FILE_PROFILE = 4 };
 
-/* Words and types, gathered from all files before they can be used. */
-struct gathered {
-    struct word_list objectives, notes, list_values;
-    struct hf_type_table types; /* [[model_type]], borrowed from the trees */
-};
-
 struct reading {
     struct sweep *sweep; /* being filled */
     struct arena *arena; /* what is read is its */
     struct problems *problems;
-    struct gathered *gathered;
-    const char *file;   /* as in positions; borrowed from the sweep */
-    const char *source; /* for rules that name none: "sweep file", "profile zhen" */
+    struct hf_type_table *types; /* [[model_type]], borrowed from the trees */
+    const char *file;            /* as in positions; borrowed from the sweep */
+    const char *source;          /* for rules that name none: "sweep file", "profile zhen" */
     enum file_role role;
     bool is_carried; /* a profile that the program carries with it */
     void *into;      /* what the table fills that is read (schema_take) */
@@ -37,9 +31,9 @@ struct reading {
 struct schema; /* sweep_file/schema.h */
 
 /* Reads each table `key` of a text that the program carries (util/embedded.h), which are of that schema, into `s` and
- * `g`. Returns the tree, the caller's. A mistake in the text is one of the program: it ends there. */
+ * `types`. Returns the tree, the caller's. A mistake in the text is one of the program: it ends there. */
 struct toml_node *reading_carried(const char *file, const char *key, const struct schema *of, struct sweep *s,
-                                  struct gathered *g);
+                                  struct hf_type_table *types);
 
 /* Appends a copy, which is returned, to a NULL-terminated list of the arena. */
 char *texts_add(struct arena *p, char ***list, const char *text);

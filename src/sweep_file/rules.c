@@ -90,14 +90,6 @@ const struct schema schema_failure = {"[[failure]]", SCHEMA_KEYS(failure_keys), 
 
 /* --- [synonym], [inert] --- */
 
-static bool check_is_key(const struct reading *r, struct position at, const char *name)
-{
-    const bool good = template_is_name(name);
-    if (!good)
-        problems_add(r->problems, at, "\"%s\" cannot be a key", name);
-    return good;
-}
-
 static bool is_good_key(const struct reading *r, const struct toml_node *node, const char *name)
 {
     return check_is_key(r, reading_at_key(r, node), name);

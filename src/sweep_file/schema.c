@@ -22,7 +22,7 @@
 #define MOST_COPIES 100000
 
 struct toml_node *reading_carried(const char *file, const char *key, const struct schema *of, struct sweep *s,
-                                  struct gathered *g)
+                                  struct hf_type_table *types)
 {
     const char *text = embedded_text(file);
     struct problems problems = PROBLEMS_INIT;
@@ -31,7 +31,7 @@ struct toml_node *reading_carried(const char *file, const char *key, const struc
     const struct reading reading = {.sweep = s,
                                     .arena = &s->arena,
                                     .problems = &problems,
-                                    .gathered = g,
+                                    .types = types,
                                     .file = file,
                                     .source = file,
                                     .role = FILE_PROFILE,
@@ -647,6 +647,37 @@ static void take_strings(const struct reading *r, const struct toml_node *list, 
         take_line(r, &list->children[i], list->key, &(*out)[i]);
 }
 
+bool check_is_key(const struct reading *r, struct position at, const char *name)
+{
+    const bool good = template_is_name(name);
+    if (!good)
+        problems_add(r->problems, at, "\"%s\" cannot be a key", name);
+    return good;
+}
+
+void read_words(const struct reading *r, const struct toml_node *node, enum key_form form, const char *what,
+                struct word_list *out)
+{
+    struct word_list none = {0}, words = form > FORM_KEYS ? *out : none;
+    const bool are_names = form == FORM_NAMES, are_keys = !are_names && form != FORM_WORDS;
+    size_t count;
+    const struct toml_node *texts = toml_texts(node, &count);
+    if (form != FORM_WORDS && !check_entry_count(r, node, words.count, are_names ? "names" : "keys"))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const char *text = texts[i].text;
+        const struct position at = reading_at_value(r, &texts[i]);
+        const bool good = are_names  ? check_entry_name(r, at, text, what)
+                          : are_keys ? check_is_key(r, at, text)
+                                     : !what || check_not_blank(r, &texts[i], what);
+        if (!good && !are_names && !are_keys)
+            return;
+        if (good && (form == FORM_MORE_KEYS || form == FORM_WORDS || !word_list_has(&words, text)))
+            words_add(r, &words, arena_text(r->arena, text), at);
+    }
+    *out = words;
+}
+
 static void take_duration(const struct reading *r, const struct toml_node *node, double least_ms, int64_t *out)
 {
     int64_t ms = *out;
@@ -716,8 +747,8 @@ static void take_value(const struct reading *r, const struct toml_node *node, co
         return;
     if (k->form <= FORM_LIMIT)
         take_text(r, node, k->form, out);
-    else if (k->form == FORM_KEYS)
-        read_key_names(r, node, out);
+    else if (k->form <= FORM_NAMES && k->form >= FORM_WORDS)
+        read_words(r, node, k->form, k->what, out);
     else if (k->form == FORM_COMMAND)
         read_command(r, node, out);
     else if (k->form == FORM_LINES || k->form == FORM_STRINGS)

@@ -32,29 +32,32 @@ enum {
 
 /* The form that a value takes. Texts and lists are copies, which are the reading's arena's. */
 enum key_form {
-    FORM_NODE,     /* what it is: who reads the table goes on from there */
-    FORM_STRING,   /* char * */
-    FORM_TEXT,     /* the same, with a character that is not blank */
-    FORM_LINE,     /* the same without a line break: it becomes an option on a line of a script */
-    FORM_TEMPLATE, /* the same with whole placeholders */
-    FORM_REGEX,    /* char *: a POSIX extended regular expression */
-    FORM_CONSTANT, /* char *: the text, or another constant as JSON */
-    FORM_LIMIT,    /* char *: a duration or an expression */
-    FORM_STRINGS,  /* char **, NULL-terminated */
-    FORM_LINES,    /* the same of FORM_LINE */
-    FORM_KEYS,     /* struct word_list of keys, each once */
-    FORM_COMMAND,  /* struct command_words */
-    FORM_BOOL,     /* bool */
-    FORM_SWITCH,   /* int: 0 or 1 */
-    FORM_INT,      /* int64_t */
-    FORM_COUNT,    /* int64_t, from least to most */
-    FORM_NUMBER,   /* double, from least to most */
-    FORM_SIZE,     /* int64_t: bytes */
-    FORM_DURATION, /* int64_t: milliseconds, `least` of them or more */
-    FORM_CHOICE,   /* int or enumeration: `least` for the first of the choices, and so on */
-    FORM_EITHER,   /* bool: whether it is choice number `least` */
-    FORM_TABLE,    /* what its keys' rows say, in the same place */
-    FORM_WORD,     /* const char *: the one of the choices; `most`: how many they are; 0: up to NULL */
+    FORM_NODE,      /* what it is: who reads the table goes on from there */
+    FORM_STRING,    /* char * */
+    FORM_TEXT,      /* the same, with a character that is not blank */
+    FORM_LINE,      /* the same without a line break: it becomes an option on a line of a script */
+    FORM_TEMPLATE,  /* the same with whole placeholders */
+    FORM_REGEX,     /* char *: a POSIX extended regular expression */
+    FORM_CONSTANT,  /* char *: the text, or another constant as JSON */
+    FORM_LIMIT,     /* char *: a duration or an expression */
+    FORM_STRINGS,   /* char **, NULL-terminated */
+    FORM_LINES,     /* the same of FORM_LINE */
+    FORM_WORDS,     /* struct word_list; where `what` says what they are, with a character that is not blank */
+    FORM_KEYS,      /* struct word_list of keys, each once */
+    FORM_MORE_KEYS, /* the same behind what other files have, each as often as it is there */
+    FORM_NAMES,     /* behind that, each once: names of entries, of what `what` says */
+    FORM_COMMAND,   /* struct command_words */
+    FORM_BOOL,      /* bool */
+    FORM_SWITCH,    /* int: 0 or 1 */
+    FORM_INT,       /* int64_t */
+    FORM_COUNT,     /* int64_t, from least to most */
+    FORM_NUMBER,    /* double, from least to most */
+    FORM_SIZE,      /* int64_t: bytes */
+    FORM_DURATION,  /* int64_t: milliseconds, `least` of them or more */
+    FORM_CHOICE,    /* int or enumeration: `least` for the first of the choices, and so on */
+    FORM_EITHER,    /* bool: whether it is choice number `least` */
+    FORM_TABLE,     /* what its keys' rows say, in the same place */
+    FORM_WORD,      /* const char *: the one of the choices; `most`: how many they are; 0: up to NULL */
 };
 
 struct schema;
@@ -176,8 +179,12 @@ void finish_profile_steps(struct sweep *s);
 void model_info_set_defaults(struct sweep *s);
 void check_model_info(const struct reading *r);
 
-/* A list of keys as words, each once; what is not a key is a problem. */
-void read_key_names(const struct reading *r, const struct toml_node *list, struct word_list *out);
+/* Words of one of the forms from FORM_WORDS to FORM_NAMES, as a key's `what` says. */
+void read_words(const struct reading *r, const struct toml_node *node, enum key_form form, const char *what,
+                struct word_list *out);
+
+/* Complains of what cannot be a key. */
+bool check_is_key(const struct reading *r, struct position at, const char *name);
 
 /* A section: one table or a list of them; its blocks are appended. */
 void read_section(const struct reading *r, enum section_kind kind, const struct toml_node *node);

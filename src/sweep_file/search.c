@@ -241,14 +241,6 @@ static void read_stages(const struct reading *r, const struct toml_node *node)
     }
 }
 
-static void read_objective(const struct reading *r, const struct toml_node *node)
-{
-    if (!check_not_blank(r, node, "[search] metric"))
-        return;
-    r->gathered->objectives.count = 0;
-    words_add(r, &r->gathered->objectives, node->text, reading_at_value(r, node));
-}
-
 static void read_number(const struct reading *r, const struct toml_node *node)
 {
     struct error e = ERROR_INIT;
@@ -292,7 +284,12 @@ static const struct schema_key search_keys[] =
      {.name = "zero_stages", TYPE_LIST, DEFAULTS, .read = read_stages},
      {.name = "racing", TYPE_BOOL, DEFAULTS, FORM_SWITCH, AT(options.racing)},
      {.name = "equal_batch", TYPE_BOOL, DEFAULTS, FORM_SWITCH, AT(options.equal_batch)},
-     {.name = "metric", TYPE_STRING, DEFAULTS, .read = read_objective},
+     {.name = "metric",
+      TYPE_STRING,
+      DEFAULTS,
+      FORM_WORDS,
+      offsetof(struct sweep, objective_words),
+      .what = "[search] metric"},
      {.name = "run_full_experiment", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(run_full_experiment)},
      {.name = "full_timeout", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(full_timeout_ms)},
      {.name = "stage", TYPE_TABLES, DEFAULTS, .read = read_search_stages, .of = &schema_stage},

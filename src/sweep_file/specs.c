@@ -162,7 +162,7 @@ static void hf_keys_add(const struct reading *r, const struct toml_node *node, s
     struct error e = ERROR_INIT;
     OWNED char *path = path_beside(r->file, node->text);
     if (file_read(path, FILE_MOST_BYTES, &text, &e) < 0 ||
-        hf_config_read(r->arena, node->text, buffer_text(&text), &r->gathered->types, &keys, &e) < 0)
+        hf_config_read(r->arena, node->text, buffer_text(&text), r->types, &keys, &e) < 0)
         problem_at_value(r, node, "%s", e.text);
     else
         /* A sweep whose file has changed is another sweep. */
@@ -197,7 +197,7 @@ static char *join_key(const struct reading *r, const char *prefix, const char *k
 /* Returns whether a list is one value of this key: it is named bare or with its section. */
 static bool takes_lists(const struct block_reading *b, const char *key)
 {
-    const struct word_list *lists = &b->r->gathered->list_values;
+    const struct word_list *lists = &b->r->sweep->list_values;
     OWNED char *qualified = xasprintf("%s.%s", section_names[b->kind], key);
     return word_list_has(lists, key) || word_list_has(lists, qualified);
 }
@@ -669,7 +669,7 @@ static void check_word(const struct reading *r, const struct listed_word *word, 
 
 static void check_words(const struct reading *r, const struct word_list *keys)
 {
-    const struct word_list *lists[] = {&r->gathered->notes, &r->gathered->list_values};
+    const struct word_list *lists[] = {&r->sweep->notes, &r->sweep->list_values};
     struct word_list known = {0};
     for (int kind = 0; kind < SECTION_COUNT; kind++)
         for (size_t i = 0; i < keys[kind].count; i++)
