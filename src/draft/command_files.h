@@ -10,29 +10,29 @@
 #include "util/error.h"
 
 struct command_file {
-    char *path; /* as the command names it */
-    char *name; /* of the job's copy: the last part of the path or, where {file.NAME} does not take that, config.yaml */
-    struct doc document;
-    bool is_swept; /* some axis is a key of it */
+    const char *path; /* as the command names it */
+    const char *name; /* of the job's copy: the last part of the path or, where {file.NAME} does not take that,
+                       * config.yaml */
+    bool is_swept;    /* some axis is a key of it */
 };
 
 /* The place of a key. */
 struct file_place {
     struct command_file *file;
-    char *path; /* the caller's, where it is not the files' own */
+    const char *path;
     enum doc_kind kind;
 };
 
 struct command_files {
-    struct command_file *items;
-    size_t count, walked;      /* of which the leaves are known */
+    struct arena *arena; /* of the command */
+    struct command_file **items;
+    size_t count;
     struct file_place *leaves; /* of all files, one after the other */
     size_t leaf_count;
 };
 
 /* Reads those that are there, but for `except`, which may be NULL. One that cannot be read is left out. */
-void command_files_open(const struct job_command *c, const char *except, struct command_files *out);
-void command_files_free(struct command_files *f);
+struct command_files command_files_open(const struct job_command *c, const char *except);
 
 /* By the whole path or, if there is none, by the last parts of one; "-" is as good as "_". 1; 0: nowhere, `out` is
  * untouched. ERROR_USAGE where it may be several, with all of them. */

@@ -109,8 +109,8 @@ static void add_setting(struct job_command *c, size_t option, size_t word, size_
 {
     const char *name = c->words.items[option];
     OWNED char *alone = xstrndup(name, strcspn(name, "="));
-    *array_add(c->settings, c->setting_count) = (struct command_setting){
-        .key = job_command_key(alone),
+    *arena_add(c->arena, c->settings, c->setting_count) = (struct command_setting){
+        .key = arena_keep(c->arena, job_command_key(alone)),
         .option = option,
         .word = word,
         .start = start,
@@ -163,14 +163,17 @@ static size_t find_end(const struct job_command *c, const struct toml_node *laun
     return end;
 }
 
-struct job_command job_command_read(char *const *words)
+struct job_command job_command_read(struct arena *p, char *const *words)
 {
-    struct job_command c = {0};
+    struct job_command c = {.arena = p};
     const struct toml_node *launcher = NULL;
     words = skip_env(words, &c.variables);
     const size_t script = c.variables + find_script(words + c.variables);
-    for (char *const *word = words; *word; word++)
-        string_list_add(&c.words, xstrdup(*word));
+    while (words[c.words.count])
+        c.words.count++;
+    c.words.items = arena_keep(p, xcalloc(c.words.count + 1, sizeof *c.words.items));
+    for (size_t i = 0; i < c.words.count; i++)
+        c.words.items[i] = arena_text(p, words[i]);
     for (size_t i = c.variables; i < script; i++)
         launcher = launcher_named(words[i]) ? launcher_named(words[i]) : launcher;
     c.launcher = launcher ? launcher->key : NULL;
@@ -179,15 +182,6 @@ struct job_command job_command_read(char *const *words)
         ;
     find_style(&c, launcher);
     return c;
-}
-
-void job_command_free(struct job_command *c)
-{
-    string_list_free(&c->words);
-    for (size_t i = 0; i < c->setting_count; i++)
-        free(c->settings[i].key);
-    free(c->settings);
-    *c = (struct job_command){0};
 }
 
 const struct command_setting *job_command_find(const struct job_command *c, const char *key, bool is_launchers)
@@ -208,7 +202,6 @@ const struct command_setting *job_command_find_variable(const struct job_command
 
 static void remove_word(struct job_command *c, size_t word)
 {
-    free(c->words.items[word]);
     memmove(&c->words.items[word], &c->words.items[word + 1], (c->words.count-- - word) * sizeof *c->words.items);
     c->end -= c->end > word;
     for (size_t i = 0; i < c->setting_count; i++) {
@@ -220,14 +213,11 @@ static void remove_word(struct job_command *c, size_t word)
 void job_command_replace(struct job_command *c, const struct command_setting *setting, const char *text)
 {
     const size_t i = (size_t)(setting - c->settings), word = setting->word;
-    if (setting->is_switch) {
+    if (setting->is_switch)
         remove_word(c, word);
-    } else {
-        char *new_word = xasprintf("%.*s%s", (int)setting->start, c->words.items[word], text);
-        free(c->words.items[word]);
-        c->words.items[word] = new_word;
-    }
-    free(c->settings[i].key);
+    else
+        c->words.items[word] =
+            arena_keep(c->arena, xasprintf("%.*s%s", (int)setting->start, c->words.items[word], text));
     memmove(&c->settings[i], &c->settings[i + 1], (--c->setting_count - i) * sizeof *c->settings);
 }
 
@@ -541,60 +531,48 @@ char *program_lacks(const struct job_command *c, char *const *environment, char 
 
 static bool has_path(const struct command_files *f, const char *path)
 {
-    return ANY(i, f->count, strcmp(f->items[i].path, path) == 0);
+    return ANY(i, f->count, strcmp(f->items[i]->path, path) == 0);
 }
 
 static bool has_name(const struct command_files *f, const char *name)
 {
-    return ANY(i, f->count, strcmp(f->items[i].name, name) == 0);
+    return ANY(i, f->count, strcmp(f->items[i]->name, name) == 0);
 }
 
 /* No two files have one name. */
-static char *name_for(const struct command_files *f, const char *path)
+static const char *name_for(const struct command_files *f, const char *path)
 {
-    char *name = xstrdup(path_name(path));
-    for (size_t number = 1; template_name_length(name) != strlen(name) || has_name(f, name); number++) {
-        free(name);
-        name = number == 1 ? xasprintf("config%s", strrchr(path, '.'))
-                           : xasprintf("config%zu%s", number, strrchr(path, '.'));
-    }
+    const char *name = path_name(path), *ending = strrchr(path, '.');
+    for (size_t number = 1; template_name_length(name) != strlen(name) || has_name(f, name); number++)
+        name = arena_keep(f->arena,
+                          number == 1 ? xasprintf("config%s", ending) : xasprintf("config%zu%s", number, ending));
     return name;
 }
 
 static void add_leaf(void *context, const char *path, const struct doc_node *leaf)
 {
     struct command_files *f = context;
-    *array_add(f->leaves, f->leaf_count) =
-        (struct file_place){.file = &f->items[f->walked], .path = xstrdup(path), .kind = leaf->kind};
+    *arena_add(f->arena, f->leaves, f->leaf_count) =
+        (struct file_place){.file = f->items[f->count - 1], .path = arena_text(f->arena, path), .kind = leaf->kind};
 }
 
-void command_files_open(const struct job_command *c, const char *except, struct command_files *out)
+struct command_files command_files_open(const struct job_command *c, const char *except)
 {
-    *out = (struct command_files){0};
+    struct command_files f = {.arena = c->arena};
     for (size_t i = 0; i < c->words.count; i++) {
         const char *path = word_configuration(c->words.items[i]);
         struct doc read;
-        if (!path || (except && strcmp(path, except) == 0) || has_path(out, path) ||
+        if (!path || (except && strcmp(path, except) == 0) || has_path(&f, path) ||
             document_read(path, file_format_of(path), &read, NULL) < 0)
             continue;
-        char *name = name_for(out, path);
-        *array_add(out->items, out->count) =
-            (struct command_file){.path = xstrdup(path), .name = name, .document = read};
+        struct command_file *file = arena_keep(f.arena, xcalloc(1, sizeof *file));
+        file->path = arena_text(f.arena, path);
+        file->name = name_for(&f, file->path);
+        *arena_add(f.arena, f.items, f.count) = file;
+        document_leaves(&read, add_leaf, &f);
+        document_free(&read);
     }
-    for (; out->walked < out->count; out->walked++)
-        document_leaves(&out->items[out->walked].document, add_leaf, out);
-}
-
-void command_files_free(struct command_files *f)
-{
-    for (size_t i = 0; i < f->count; i++) {
-        free_all(f->items[i].path, f->items[i].name);
-        document_free(&f->items[i].document);
-    }
-    for (size_t i = 0; i < f->leaf_count; i++)
-        free(f->leaves[i].path);
-    free_all(f->items, f->leaves);
-    *f = (struct command_files){0};
+    return f;
 }
 
 /* --- looking up --- */
@@ -638,7 +616,7 @@ int command_files_find(const struct command_files *f, const char *key, struct fi
     if (count > 1)
         return refuse_several(key, found, count, e);
     if (count == 1)
-        *out = (struct file_place){found[0]->file, xstrdup(found[0]->path), found[0]->kind};
+        *out = *found[0];
     return (int)count;
 }
 
@@ -660,7 +638,7 @@ char *command_files_nearest(const struct command_files *f, const char *key)
 {
     char *near = NULL;
     for (size_t i = 0; i < f->count && !near; i++)
-        near = nearest_in(f, &f->items[i], key);
+        near = nearest_in(f, f->items[i], key);
     return near;
 }
 
@@ -672,9 +650,9 @@ void command_files_place(const struct command_files *f, struct job_command *c)
         char *word = c->words.items[i];
         const char *path = word_configuration(word);
         for (size_t k = 0; path && k < f->count; k++)
-            if (f->items[k].is_swept && strcmp(f->items[k].path, path) == 0) {
-                c->words.items[i] = xasprintf("%.*s{file.%s}", (int)(path - word), word, f->items[k].name);
-                free(word);
+            if (f->items[k]->is_swept && strcmp(f->items[k]->path, path) == 0) {
+                c->words.items[i] =
+                    arena_keep(f->arena, xasprintf("%.*s{file.%s}", (int)(path - word), word, f->items[k]->name));
                 break;
             }
     }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "util/memory.h"
 #include "util/string_list.h"
 
 /* --micro-batch-size 4, --micro-batch-size=4, -b 4, micro_batch_size=4, or a switch, --bf16. */
@@ -15,6 +16,7 @@ struct command_setting {
 };
 
 struct job_command {
+    struct arena *arena; /* has its texts */
     struct string_list words;
     size_t variables; /* number of leading words NAME=VALUE, which count as settings of the launcher */
     size_t end;       /* new settings of the script go before this word: a launcher's "--", or the end */
@@ -26,9 +28,8 @@ struct job_command {
     bool is_assigned; /* as key=value */
 };
 
-/* Reads NULL-terminated words, with or without a leading "env". job_command_free frees the result. */
-struct job_command job_command_read(char *const *words);
-void job_command_free(struct job_command *c);
+/* Reads NULL-terminated words, with or without a leading "env". */
+struct job_command job_command_read(struct arena *p, char *const *words);
 
 /* The word that names the training program: a script or module that is not a launcher, else what a launcher starts,
  * else the program itself. Borrowed. */

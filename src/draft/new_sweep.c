@@ -38,7 +38,8 @@ struct command_input {
 };
 
 struct command_inputs {
-    char *profile; /* the profile whose names the settings use; NULL: known without one */
+    struct arena *arena;
+    const char *profile; /* the profile whose names the settings use; NULL: known without one */
     struct command_input *items;
     size_t count;
     size_t own_count; /* items and axes that the profile itself names in [synonym] */
@@ -81,8 +82,10 @@ static void add_item(struct command_inputs *f, const char *key, const char *valu
 {
     struct buffer literal = BUFFER_INIT;
     buffer_add_toml_value(&literal, value, strlen(value));
-    *array_add(f->items, f->count) =
-        (struct command_input){.key = xstrdup(key), .value = buffer_take(&literal), .is_flag = is_flag};
+    *arena_add(f->arena, f->items, f->count) =
+        (struct command_input){.key = arena_text(f->arena, key),
+                               .value = arena_keep(f->arena, buffer_take(&literal)),
+                               .is_flag = is_flag};
 }
 
 /* Every setting of the script, the axes first. */
@@ -111,7 +114,6 @@ static void take_settings(const struct job_command *c, char *const *axes, struct
 
 static void remove_item(struct command_inputs *f, size_t i)
 {
-    free_all(f->items[i].key, f->items[i].value);
     memmove(&f->items[i], &f->items[i + 1], (--f->count - i) * sizeof *f->items);
 }
 
@@ -191,7 +193,7 @@ static void look_for_missing(struct command_inputs *f, struct space *space)
     for (size_t i = 0; i < LENGTH(stand_ins); i++)
         if (!present[stand_ins[i].input] && (stand_ins[i].input != AT_MICRO_BATCH || !present[AT_GLOBAL_BATCH]))
             buffer_printf(&missing, "%s%s", missing.length ? ", " : "", inputs[stand_ins[i].input].name);
-    f->missing = present[AT_LAYERS] && present[AT_HIDDEN] ? xstrdup(buffer_text(&missing)) : NULL;
+    f->missing = present[AT_LAYERS] && present[AT_HIDDEN] ? arena_text(f->arena, buffer_text(&missing)) : NULL;
 }
 
 static bool is_own(const struct sweep *s, const char *key)
@@ -227,52 +229,40 @@ static void find_read(struct command_inputs *f)
     bool has_model = false;
     for (size_t i = 0; found && i < f->count; i++)
         has_model |= f->items[i].is_of_model;
-    while (!has_model && f->count)
-        remove_item(f, f->count - 1);
-}
-
-static void command_inputs_free(struct command_inputs *f)
-{
-    while (f->count)
-        remove_item(f, f->count - 1);
-    free_all(f->items, f->profile, f->missing);
-    *f = (struct command_inputs){0};
+    if (!has_model)
+        f->count = 0;
 }
 
 /* Takes what the profile reads where it itself names at least so many. */
 static void try_profile(const struct job_command *c, char *const *axes, const char *profile, size_t own_least,
                         struct command_inputs *best)
 {
-    struct command_inputs f = {.profile = profile ? xstrdup(profile) : NULL};
+    struct command_inputs f = {.arena = c->arena, .profile = profile ? arena_text(c->arena, profile) : NULL};
     take_settings(c, axes, &f);
     /* A profile reads and names no more than there is. */
     const bool may_be_better = f.count >= own_least && f.count >= best->count;
     if (may_be_better)
         find_read(&f);
     bool is_better = f.count > best->count || (f.count == best->count && f.own_count > best->own_count);
-    if (may_be_better && is_better && f.own_count >= own_least) {
-        command_inputs_free(best);
+    if (may_be_better && is_better && f.own_count >= own_least)
         *best = f;
-    } else {
-        command_inputs_free(&f);
-    }
 }
 
 /* Tries the built-in profiles, or only `profile`, and takes the one that understands most of the settings and `axes`
  * ("KEY=VALUE,VALUE", NULL-terminated); of several, the one that names most itself. Axes do not become items. If the
- * model's layers and width are not found, nothing is, and `*out` is zeroed. command_inputs_free frees it. */
-static void command_inputs_find(const struct job_command *c, char *const *axes, const char *profile,
-                                struct command_inputs *out)
+ * model's layers and width are not found, nothing is. */
+static struct command_inputs command_inputs_find(const struct job_command *c, char *const *axes, const char *profile)
 {
-    *out = (struct command_inputs){0};
-    try_profile(c, axes, profile, 0, out);
+    struct command_inputs best = {0};
+    try_profile(c, axes, profile, 0, &best);
     for (const struct embedded_file *f = NULL; !profile && (f = embedded_next("profiles/", f));) {
         OWNED char *name = embedded_stem(f);
-        try_profile(c, axes, name, OWN_LEAST, out);
+        try_profile(c, axes, name, OWN_LEAST, &best);
     }
-    for (size_t i = out->count; i-- > 0;)
-        if (out->items[i].is_axis)
-            remove_item(out, i);
+    for (size_t i = best.count; i-- > 0;)
+        if (best.items[i].is_axis)
+            remove_item(&best, i);
+    return best;
 }
 
 /* --- ds base --- */
@@ -334,11 +324,11 @@ static bool ds_base_has(const struct ds_base *b, const char *key)
     return place && !is_scripts;
 }
 
-/* Puts {ds_config} in place of the file's name in the command that it was opened with; the name is the caller's. */
-static char *ds_base_place(struct job_command *c)
+/* Puts {ds_config} in place of the file's name in the command that it was opened with; returns the name. */
+static const char *ds_base_place(struct job_command *c)
 {
     const struct command_setting *s = find_setting(c);
-    char *path = xstrdup(path_of(c, s));
+    const char *path = path_of(c, s);
     job_command_replace(c, s, "{ds_config}");
     return path;
 }
@@ -359,13 +349,14 @@ struct new_axis {
 
 /* The file being written, and what is known for it. */
 struct drafted {
+    struct arena arena;
     const struct new_sweep *new_sweep;
     struct job_command command;
     struct new_axis *axes;
     size_t axis_count;
     struct command_inputs inputs;
     struct command_files files;
-    char *ds_config;          /* as the command named it; NULL: none of the axes is a key of it */
+    const char *ds_config;    /* as the command named it; NULL: none of the axes is a key of it */
     long long hosts, devices; /* that the launcher starts; 0: not given, or an axis */
 };
 
@@ -396,8 +387,7 @@ static void place_axis(struct job_command *command, struct new_axis *a)
         a->is_devices = a->is_named = true;
         job_command_replace(command, launched.devices, "{gpus_per_node}");
     } else if (s && s->is_switch && is_truth(a->values)) {
-        free(a->option);
-        a->option = xstrdup(command->words.items[s->word] + strspn(command->words.items[s->word], "-"));
+        a->option = command->words.items[s->word] + strspn(command->words.items[s->word], "-");
         a->way = a->way == SCRIPT_NEGATION ? a->way : SCRIPT_SWITCH;
         job_command_replace(command, s, "");
     } else if (s && !s->is_switch) {
@@ -437,9 +427,11 @@ static struct new_axis axis_of(const char *text, struct job_command *command, co
 {
     const size_t length = strcspn(text, "=");
     OWNED char *name = xstrndup(text, length);
-    struct new_axis a = {.key = job_command_key(name), .values = text + length + (text[length] == '=')};
+    struct new_axis a = {.key = arena_keep(command->arena, job_command_key(name)),
+                         .values = text + length + (text[length] == '=')};
     a.is_named = names_key(command->words.items, a.key);
     a.way = script_way(script, a.key, command->has_hyphens, command->is_assigned, &a.option);
+    arena_keep(command->arena, a.option);
     if (!a.is_named)
         place_axis(command, &a);
     if (a.is_named || ((a.way == SCRIPT_SWITCH || a.way == SCRIPT_NEGATION) && !is_truth(a.values)))
@@ -447,7 +439,7 @@ static struct new_axis axis_of(const char *text, struct job_command *command, co
     if (!a.is_named && a.way == SCRIPT_OPTION && is_variable(a.key) && !script_names(script, a.key))
         a.way = SCRIPT_VARIABLE;
     a.is_of_ds = !a.is_named && a.way == SCRIPT_OPTION && !script_names(script, a.key) && ds_base_has(base, a.key);
-    a.warning = a.is_named || a.is_of_ds ? NULL : warning_of(&a, command, path, script);
+    a.warning = a.is_named || a.is_of_ds ? NULL : arena_keep(command->arena, warning_of(&a, command, path, script));
     return a;
 }
 
@@ -465,14 +457,15 @@ static const char *key_of_path(const char *path)
 }
 
 /* A comment for each value that is of another kind than the file's. */
-static void check_values(struct new_axis *a)
+static void check_values(struct arena *p, struct new_axis *a)
 {
     for (const char *value = a->values; *value; value += *value == ',') {
         const size_t length = strcspn(value, ",");
         OWNED_BUFFER unused = BUFFER_INIT;
         if (!a->warning && !file_place_add_value(&a->place, value, length, &unused))
-            a->warning = xasprintf("# TO DO: %s of %s is %s, and %.*s is not.\n", a->place.path, a->place.file->path,
-                                   doc_kind_names[a->place.kind], (int)length, value);
+            a->warning =
+                arena_keep(p, xasprintf("# TO DO: %s of %s is %s, and %.*s is not.\n", a->place.path,
+                                        a->place.file->path, doc_kind_names[a->place.kind], (int)length, value));
         value += length;
     }
 }
@@ -482,25 +475,22 @@ static int place_in_files(struct new_axis *a, const struct command_files *files,
 {
     const bool is_commands =
         a->is_named || a->is_of_ds || is_word(a) || a->way == SCRIPT_VARIABLE || script_names(script, a->key);
+    struct arena *p = files->arena;
     struct file_place found = {0};
     int rc = files->count ? command_files_find(files, a->key, &found, is_commands ? NULL : e) : 0;
     if (is_commands && rc > 0) {
-        char *before = a->warning;
-        a->warning = xasprintf("%s# %s: the command's own is swept, not %s of %s.\n", before ? before : "", a->key,
-                               found.path, found.file->path);
-        free_all(before, found.path);
+        a->warning = arena_keep(p, xasprintf("%s# %s: the command's own is swept, not %s of %s.\n",
+                                             a->warning ? a->warning : "", a->key, found.path, found.file->path));
     } else if (rc > 0) {
-        free(a->warning);
         a->warning = NULL;
         a->place = found;
         found.file->is_swept = true;
-        char *key = job_command_key(key_of_path(a->key));
-        free(a->key);
-        a->key = key;
-        check_values(a);
+        a->key = arena_keep(p, job_command_key(key_of_path(a->key)));
+        check_values(p, a);
     } else if (rc == 0 && !is_commands && !a->warning) {
         OWNED char *near = command_files_nearest(files, a->key);
-        a->warning = near ? xasprintf("# TO DO: no file has %s; the nearest is %s.\n", a->key, near) : NULL;
+        if (near)
+            a->warning = arena_keep(p, xasprintf("# TO DO: no file has %s; the nearest is %s.\n", a->key, near));
     }
     return is_commands || rc >= 0 ? 0 : -1;
 }
@@ -775,7 +765,7 @@ static void take_devices(struct drafted *w)
 static void take_inputs(struct drafted *w)
 {
     const struct log_readers *log = w->new_sweep->log;
-    command_inputs_find(&w->command, w->new_sweep->axes, log ? log->profile : NULL, &w->inputs);
+    w->inputs = command_inputs_find(&w->command, w->new_sweep->axes, log ? log->profile : NULL);
     for (size_t i = 0; i < w->inputs.count; i++) {
         const struct command_input *input = &w->inputs.items[i];
         OWNED char *placeholder = xasprintf("{%s}", input->key);
@@ -788,34 +778,23 @@ static int take_command(struct drafted *w, struct error *e)
 {
     OWNED char *script = script_text(w->new_sweep->command);
     int rc = 0;
-    w->command = job_command_read(w->new_sweep->command);
+    w->command = job_command_read(&w->arena, w->new_sweep->command);
     struct ds_base base = ds_base_open(&w->command);
-    command_files_open(&w->command, base.profile ? path_of(&w->command, find_setting(&w->command)) : NULL, &w->files);
+    w->files = command_files_open(&w->command, base.profile ? path_of(&w->command, find_setting(&w->command)) : NULL);
     for (char *const *axis = w->new_sweep->axes; *axis && rc == 0; axis++) {
-        struct new_axis *a = array_add(w->axes, w->axis_count);
+        struct new_axis *a = arena_add(&w->arena, w->axes, w->axis_count);
         *a = axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script, &base);
         if (a->is_of_ds && !w->ds_config)
             w->ds_config = ds_base_place(&w->command);
         rc = place_in_files(a, &w->files, script, e);
         if (!script && !a->warning && is_added(a) && a->way == SCRIPT_OPTION)
-            a->warning = program_lacks(&w->command, w->new_sweep->environment, &a->option);
+            a->warning = arena_keep(&w->arena, program_lacks(&w->command, w->new_sweep->environment, &a->option));
     }
     take_devices(w);
     take_inputs(w);
     command_files_place(&w->files, &w->command);
     ds_base_free(&base);
     return rc;
-}
-
-static void writing_free(struct drafted *w)
-{
-    for (size_t i = 0; i < w->axis_count; i++) {
-        free_all(w->axes[i].key, w->axes[i].option, w->axes[i].warning, w->axes[i].place.path);
-    }
-    free_all(w->axes, w->ds_config);
-    command_files_free(&w->files);
-    job_command_free(&w->command);
-    command_inputs_free(&w->inputs);
 }
 
 /* If the text so far has tp, pp or cp, by any name, and no dp, dp is the rest of the devices. */
@@ -880,8 +859,8 @@ static void add_file(struct buffer *out, const struct drafted *w, const struct c
 static void add_files(struct buffer *out, const struct drafted *w)
 {
     for (size_t i = 0; i < w->files.count; i++)
-        if (w->files.items[i].is_swept)
-            add_file(out, w, &w->files.items[i]);
+        if (w->files.items[i]->is_swept)
+            add_file(out, w, w->files.items[i]);
     if (w->ds_config)
         add_base(out, w,
                  "\n# Each job gets a copy of this file, {ds_config}, with its own values of the axes below.\n"
@@ -895,7 +874,7 @@ int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct err
     const struct log_readers *log = n->log ? n->log : &none;
     struct drafted w = {.new_sweep = n};
     if (take_command(&w, e) < 0) {
-        writing_free(&w);
+        arena_free(&w.arena);
         return -1;
     }
     buffer_add_text(out, "# Written by meshsweep init. To see what it would run: meshsweep plan. All keys: man 5 "
@@ -917,6 +896,6 @@ int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct err
         add_derived(out);
     buffer_add_text(out, w.devices || count_device_axes(&w) ? "" : about_devices);
     buffer_add_text(out, about_rules);
-    writing_free(&w);
+    arena_free(&w.arena);
     return rc;
 }
