@@ -10,6 +10,7 @@
 
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 
 static const char *const colour_words[] = {"auto", "always", "never", NULL}; /* enum colour_choice */
@@ -265,12 +266,9 @@ static const struct option *option_for_file(const struct option *table, const ch
     static const struct {
         const char *ending, *option;
     } files[] = {{".toml", "config"}, {".db", "db"}};
-    const size_t length = strlen(file);
-    for (size_t i = 0; i < LENGTH(files); i++) {
-        const size_t ending = strlen(files[i].ending);
-        if (length > ending && strcmp(file + length - ending, files[i].ending) == 0)
+    for (size_t i = 0; i < LENGTH(files); i++)
+        if (length_before(file, files[i].ending))
             return find_long(table, files[i].option, strlen(files[i].option));
-    }
     return NULL;
 }
 

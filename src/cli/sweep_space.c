@@ -7,14 +7,9 @@
 #include "measures/measures.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/string_list.h"
 
 extern char **environ;
-
-static bool is_script(const char *word)
-{
-    const size_t n = strlen(word);
-    return n > 3 && strcmp(word + n - 3, ".py") == 0;
-}
 
 /* The words before the script; those after it are its arguments. */
 static char *launcher_of(const struct job_config *job)
@@ -22,7 +17,7 @@ static char *launcher_of(const struct job_config *job)
     struct buffer words = BUFFER_INIT;
     if (job->command.words && job->command.is_line)
         return xstrdup(job->command.words[2]);
-    for (char **word = job->command.words; word && *word && !is_script(*word); word++)
+    for (char **word = job->command.words; word && *word && !length_before(*word, ".py"); word++)
         buffer_printf(&words, "%s%s", words.length ? " " : "", *word);
     return buffer_take(&words);
 }

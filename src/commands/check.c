@@ -33,6 +33,7 @@
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 
 /* --- an executor, tried --- */
@@ -661,12 +662,6 @@ static int check_executor(const struct check_options *o, struct error *e)
 
 /* --- the command --- */
 
-static bool is_sweep_file(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 5 && strcmp(path + length - 5, ".toml") == 0;
-}
-
 /* The defaults of the other commands, if they exist. */
 static void take_present(struct check_options *o)
 {
@@ -677,7 +672,7 @@ static void take_present(struct check_options *o)
 static int choose(const struct arguments *a, struct check_options *out, struct error *e)
 {
     for (size_t i = 0; i < a->word_count; i++) {
-        const char **place = is_sweep_file(a->words[i]) ? &out->config : &out->db;
+        const char **place = length_before(a->words[i], ".toml") ? &out->config : &out->db;
         if (*place)
             return error_set(e, ERROR_USAGE, "check: give at most one sweep file and one database; one too many: %s",
                              a->words[i]);

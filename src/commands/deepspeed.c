@@ -217,8 +217,7 @@ static int check_script(const struct tuning_call *t, struct error *e)
         return error_set(e, ERROR_USAGE,
                          "no script is given; usage: meshsweep deepspeed [OPTIONS] SCRIPT ARGUMENT... --deepspeed "
                          "FILE");
-    size_t n = strlen(script);
-    bool is_file = !t->o->module && (strchr(script, '/') || (n > 3 && strcmp(script + n - 3, ".py") == 0));
+    bool is_file = !t->o->module && (strchr(script, '/') || length_before(script, ".py"));
     if (is_file && access(script, R_OK) != 0)
         return error_set(e, ERROR_USAGE, "%s: no such script; give its path, or --module for a Python module", script);
     return 0;

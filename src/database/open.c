@@ -22,6 +22,7 @@
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/shell.h"
+#include "util/string_list.h"
 
 /* --- recover replaced --- */
 
@@ -356,12 +357,10 @@ static char *owner_of(const char *path)
 {
     static const char *const endings[] = {"-wal", "-shm", "-journal", ".lock"};
     char *owner = path_absolute(path);
-    size_t length = strlen(owner);
-    for (size_t i = 0; i < LENGTH(endings); i++) {
-        size_t ending = strlen(endings[i]);
-        if (length <= ending || strcmp(owner + length - ending, endings[i]) != 0)
+    for (size_t i = 0, length; i < LENGTH(endings); i++) {
+        if (!(length = length_before(owner, endings[i])))
             continue;
-        owner[length - ending] = '\0';
+        owner[length] = '\0';
         if (store_is_database(owner))
             return owner;
         break;

@@ -24,12 +24,6 @@ static const struct toml_node *launcher_named(const char *word)
     return toml_child(known("command", "launchers"), path_name(word));
 }
 
-static bool ends_in(const char *word, const char *ending)
-{
-    size_t length = strlen(word), n = strlen(ending);
-    return length > n && strcmp(word + length - n, ending) == 0;
-}
-
 static bool is_option(const char *word)
 {
     size_t dashes = strspn(word, "-");
@@ -53,7 +47,7 @@ static size_t find_script(char *const *words)
 {
     for (size_t i = 0; words[i]; i++) {
         bool is_module = i > 0 && strcmp(words[i - 1], "-m") == 0 && !launcher_named(words[i]);
-        if (is_module || (words[i][0] != '-' && (ends_in(words[i], ".py") || ends_in(words[i], ".sh"))))
+        if (is_module || (words[i][0] != '-' && (length_before(words[i], ".py") || length_before(words[i], ".sh"))))
             return i;
     }
     return find_program(words);
@@ -375,9 +369,8 @@ static bool asks_for(const char *text, const char *key)
 
 char *script_warning(const char *path, const char *text, const char *key, enum script_way way)
 {
-    const size_t length = strlen(path);
     char *value = NULL, *warning = NULL;
-    if (!text || length < 3 || strcmp(path + length - 3, ".sh") != 0)
+    if (!text || !length_before(path, ".sh"))
         return NULL;
     if (way == SCRIPT_VARIABLE) {
         value = asks_for(text, key) ? NULL : assigned_value(text, key);

@@ -13,6 +13,7 @@
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/string_list.h"
 
 enum { LOG_BYTES_MOST = 64 << 20, PROFILE_METRICS_LEAST = 2 };
 
@@ -234,9 +235,7 @@ static void find_columns(const char *path, struct proposal_list *out)
     struct csv_columns columns = {0};
     struct table_content content;
     struct error no_table = ERROR_INIT;
-    size_t length = strlen(path);
-    if (length > 4 && strcmp(path + length - 4, ".csv") == 0 &&
-        table_read_rows(path, &content, take_csv_row, &columns, &no_table) == 0)
+    if (length_before(path, ".csv") && table_read_rows(path, &content, take_csv_row, &columns, &no_table) == 0)
         proposals_from_columns(columns.names, columns.numbers, columns.count, out);
     for (size_t i = 0; i < columns.count; i++) {
         free(columns.names[i]);

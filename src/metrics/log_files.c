@@ -11,6 +11,7 @@
 #include "process/job_file.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 #include "util/utf8.h"
 
@@ -45,8 +46,8 @@ static bool is_log_name(const char *name)
 /* Returns the name before it was compressed; NULL: it was not. The caller's. */
 static char *plain_name(const char *name)
 {
-    const size_t length = strlen(name), end = sizeof ARCHIVED_SUFFIX - 1;
-    return length > end && strcmp(name + length - end, ARCHIVED_SUFFIX) == 0 ? xstrndup(name, length - end) : NULL;
+    const size_t length = length_before(name, ARCHIVED_SUFFIX);
+    return length ? xstrndup(name, length) : NULL;
 }
 
 bool log_file_is_ours(const char *name)

@@ -24,6 +24,7 @@
 #include "util/fault.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 
 #define FULL_BYTES 65536
 #define LOG_NAME "output.log"
@@ -237,9 +238,7 @@ void capture_init(struct capture *c, const char *scratch_dir, size_t slot, int64
 
 static bool is_slot_file(const char *name)
 {
-    size_t length = strlen(name);
-    return strncmp(name, "slot-", 5) == 0 ||
-           (strncmp(name, "attempt-", 8) == 0 && length > 6 && strcmp(name + length - 6, ".jsonl") == 0);
+    return strncmp(name, "slot-", 5) == 0 || (strncmp(name, "attempt-", 8) == 0 && length_before(name, ".jsonl"));
 }
 
 void capture_tidy(const char *scratch_dir)

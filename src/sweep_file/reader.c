@@ -137,12 +137,6 @@ static void load_file(struct gathering *g, const char *file, const char *identit
 
 /* --- profiles --- */
 
-static bool is_path(const char *name)
-{
-    size_t length = strlen(name);
-    return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".toml") == 0);
-}
-
 static void unknown_profile(const struct reading *common, const char *name, struct position at)
 {
     OWNED_LIST names = STRING_LIST_INIT;
@@ -163,7 +157,7 @@ static void load_profile(struct gathering *g, const char *name, struct position 
 {
     OWNED_BUFFER text = BUFFER_INIT;
     struct error e = ERROR_INIT;
-    const bool is_carried = !is_path(name);
+    const bool is_carried = !strchr(name, '/') && !length_before(name, ".toml");
     OWNED char *whole = xasprintf("profiles/%s.toml", name);
     const char *carried = is_carried ? embedded_text(whole) : NULL;
     OWNED char *file = is_carried ? xasprintf("profile %s", name) : path_beside(g->common.sweep->path, name);
@@ -568,10 +562,8 @@ static void read_pages(struct gathering *g, bool complete)
 static char *base_name(const char *path)
 {
     const char *base = path_name(path);
-    size_t length = strlen(base);
-    if (length > 5 && strcmp(base + length - 5, ".toml") == 0)
-        length -= 5;
-    return xstrndup(base, length);
+    const size_t length = length_before(base, ".toml");
+    return xstrndup(base, length ? length : strlen(base));
 }
 
 static struct hash128 hash_texts(const struct sweep *s)

@@ -7,6 +7,7 @@
 #include "sweep_file/schema.h"
 #include "util/buffer.h"
 #include "util/memory.h"
+#include "util/string_list.h"
 
 #define AT(member) offsetof(struct sweep, member)
 #define CLASS(id, key, times)                                                                                          \
@@ -123,13 +124,6 @@ const struct entries synonym_entries = {ENTRIES(sweep, synonyms, synonym_count, 
 
 static const struct entries was_entries = {ENTRIES(sweep, was, was_count, struct was_key), .is_once = true};
 
-/* The name without that end; NULL where it has another. The caller's. */
-static char *without_end(const char *name, const char *end)
-{
-    const size_t length = strlen(name), tail = strlen(end);
-    return length > tail && strcmp(name + length - tail, end) == 0 ? xstrndup(name, length - tail) : NULL;
-}
-
 static bool check_from(const struct reading *r, const struct toml_node *node)
 {
     const bool good = node->kind == NODE_STRING && template_is_name(node->text);
@@ -142,7 +136,8 @@ void read_was(const struct reading *r, const struct toml_node *node, const char 
 {
     static const char dropped[] = "dropped.";
     const bool is_dropped = strncmp(name, dropped, sizeof dropped - 1) == 0;
-    OWNED char *renamed = is_dropped ? NULL : without_end(name, ".renamed_from");
+    const size_t length = is_dropped ? 0 : length_before(name, ".renamed_from");
+    OWNED char *renamed = length ? xstrndup(name, length) : NULL;
     if (strcmp(name, "dropped") == 0) {
         problem_at_value(r, node, "dropped must say which value the results have that stay: dropped = { KEY = VALUE }");
         return;

@@ -75,6 +75,12 @@ bool strings_have(char *const *strings, const char *text)
     return false;
 }
 
+size_t length_before(const char *text, const char *ending)
+{
+    const size_t length = strlen(text), n = strlen(ending);
+    return length > n && strcmp(text + length - n, ending) == 0 ? length - n : 0;
+}
+
 bool words_have(const char *words, const char *word)
 {
     const size_t length = strlen(word);

@@ -33,6 +33,9 @@ void string_list_free(struct string_list *l);
 /* Returns whether `text` is among the NULL-terminated `strings`. NULL holds none. */
 bool strings_have(char *const *strings, const char *text);
 
+/* Bytes of the text before that ending; 0: it has another, or is no more than that. */
+size_t length_before(const char *text, const char *ending);
+
 /* Returns whether `word` is one of the words, in whatever case; a blank stands between two of them. */
 bool words_have(const char *words, const char *word);
 
