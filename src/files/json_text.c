@@ -284,7 +284,7 @@ static struct json *add_member(struct json *object, const char *name, size_t len
     return child;
 }
 
-/* The value at the path, created if missing; NULL if something on the way is not an object. */
+/* The value at the path, created if missing; NULL, with nothing changed, if something on the way is not an object. */
 static struct json *place_at(struct json *root, const char *path)
 {
     for (;;) {
@@ -297,20 +297,6 @@ static struct json *place_at(struct json *root, const char *path)
         if (!path[length])
             return next;
         root = next;
-        path += length + 1;
-    }
-}
-
-/* Returns whether everything on the way to the path is an object or missing. */
-static bool can_place(const struct json *root, const char *path)
-{
-    for (;;) {
-        size_t length = strcspn(path, ".");
-        if (root->kind != JSON_OBJECT)
-            return false;
-        root = member(root, path, length);
-        if (!root || !path[length])
-            return true;
         path += length + 1;
     }
 }
@@ -372,10 +358,10 @@ static void lay_over(struct json *to, const struct json *from)
 
 bool json_text_merge(struct json *root, const char *path, const struct json *value)
 {
-    if (!can_place(root, path))
-        return false;
-    lay_over(place_at(root, path), value);
-    return true;
+    struct json *place = place_at(root, path);
+    if (place)
+        lay_over(place, value);
+    return place;
 }
 
 /* --- text --- */
