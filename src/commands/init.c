@@ -10,7 +10,6 @@
 #include "draft/log_readers.h"
 #include "draft/new_sweep.h"
 #include "draft/table_draft.h"
-#include "draft/table_shape.h"
 #include "space/build.h"
 #include "space/row_space.h"
 #include "sweep_file/reader.h"
@@ -168,7 +167,6 @@ static int write_sweep(const struct init_options *o, const struct answers *given
 struct drafted_table {
     const char *path;
     struct import_draft *draft;
-    struct table_shape *shape;
 };
 
 static int draft_row(void *context, size_t line, const char *const *cells, size_t count, struct error *e)
@@ -177,12 +175,10 @@ static int draft_row(void *context, size_t line, const char *const *cells, size_
     (void)line;
     if (t->draft) {
         import_draft_add(t->draft, cells);
-        table_shape_add(t->shape, cells);
         return 0;
     }
-    t->shape = table_shape_create(cells, count, e);
-    t->draft = t->shape ? import_draft_create(cells, count) : NULL;
-    return t->shape ? 0 : error_context(e, "%s", t->path);
+    t->draft = import_draft_create(cells, count, e);
+    return t->draft ? 0 : error_context(e, "%s", t->path);
 }
 
 /* The table's name without directories and ending. */
@@ -204,9 +200,8 @@ static int write_import(const struct init_options *o, struct error *e)
     if (rc == 0) {
         OWNED char *name = o->name ? xstrdup(o->name) : name_of_table(o->table);
         add_schema_line(&text);
-        import_draft_write(t.draft, name, o->table, &text);
-        rc = table_shape_finish(t.shape, &text, e) < 0 ? error_context(e, "%s", o->table)
-                                                       : check_text(o->output, &text, e);
+        rc = import_draft_write(t.draft, name, o->table, &text, e) < 0 ? error_context(e, "%s", o->table)
+                                                                       : check_text(o->output, &text, e);
     }
     if (rc == 0)
         rc = write_text(o->output, &text, "import", o->table, e);
@@ -215,7 +210,6 @@ static int write_import(const struct init_options *o, struct error *e)
     else if (rc == 0 && strcmp(o->output, "-") != 0)
         import_try(o->table, o->output, &text);
     import_draft_free(t.draft);
-    table_shape_free(t.shape);
     return rc;
 }
 

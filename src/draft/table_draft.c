@@ -2,70 +2,21 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "config/sweep.h"
 #include "database/db.h"
-#include "metrics/proposals.h"
+#include "draft/table_shape.h"
 #include "predict/input_table.h"
 #include "sweep_file/devices.h"
 #include "toml/known.h"
-#include "util/hash.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/string_list.h"
 #include "util/unit.h"
 
 enum { WORDS_MOST = 12, UNITS_MOST = 6, UNIT_BYTES_MOST = 16, SETTINGS_MOST = 50, CELLS_MOST = 200000 };
-
-/* How numbers are written: "1,234.5" or "1.234,5". */
-enum notation { DECIMAL_POINT, DECIMAL_COMMA, NOTATION_COUNT };
-
-/* The cells of a column that can be read as numbers in one notation. */
-struct read_cells {
-    size_t count;
-    double last, largest;
-};
-
-enum column_role { ROLE_KEY, ROLE_METRIC, ROLE_DURATION, ROLE_STATE, ROLE_LABEL, ROLE_OWN, ROLE_EMPTY, ROLE_COUNT };
-
-struct draft_column {
-    char *name;
-    char *sql;      /* the name in SQL: in quotes unless it is a plain word */
-    char *key;      /* the name as a key, without a tracker's prefix */
-    char *rate;     /* the unit of one that the name says: "tokens/s"; NULL: none */
-    size_t filled;  /* number of cells that are not empty */
-    size_t numbers; /* those of them that are numbers in either notation */
-    size_t absent;  /* those that stand for a missing one */
-    struct read_cells in[NOTATION_COUNT];
-    bool has_commas, has_fraction;
-    char *marked;                 /* a number with a point or comma, without unit; NULL: there is none */
-    enum notation notation;       /* the column's; set by import_draft_settle */
-    bool is_guess;                /* all its numbers are valid in both notations; set by import_draft_settle */
-    struct string_list units;     /* distinct units of its numbers (" GB", ""), at most UNITS_MOST + 1 */
-    struct string_list words;     /* distinct other cells, at most WORDS_MOST + 1 */
-    struct hash_index seen;       /* all cells */
-    enum column_role role;        /* this and all below: set by plan_columns */
-    bool is_promoted;             /* a label that is a key, because nothing else tells rows apart */
-    const char *called;           /* its own key, or the tool's name for it */
-    char *metric;                 /* ROLE_METRIC: its name */
-    struct proposal_list by_name; /* ROLE_METRIC: what name or unit say of it; empty: nothing */
-    bool higher_is_better;
-};
-
-struct import_draft {
-    struct draft_column *columns;
-    size_t count, rows;
-    bool is_export;   /* of meshsweep */
-    size_t state;     /* the column that says how rows ended; none: `count`, as of the next */
-    size_t guessed;   /* devices of a row that are taken for those of a host */
-    bool has_repeats; /* rows differ in labels alone */
-    char **cells;     /* of the first rows, one after the other; NULL: empty */
-    size_t cell_count;
-};
 
 /* The columns of devices, whose product counts, and of hosts. */
 struct device_columns {
@@ -133,11 +84,13 @@ static bool is_told(const struct draft_column *c, const char *words)
     return false;
 }
 
-struct import_draft *import_draft_create(const char *const *columns, size_t count)
+struct import_draft *import_draft_create(const char *const *columns, size_t count, struct error *e)
 {
+    if (table_shape_check_names(columns, count, e) < 0)
+        return NULL;
     struct import_draft *d = xcalloc(1, sizeof *d);
     d->columns = xcalloc(count + 1, sizeof *d->columns);
-    d->count = count;
+    d->count = d->sum_column = count;
     for (size_t i = 0; i < count; i++) {
         d->columns[i].name = xstrdup(columns[i] ? columns[i] : "");
         d->is_export |= strcmp(d->columns[i].name, "in_sweep") == 0;
@@ -158,7 +111,7 @@ void import_draft_free(struct import_draft *d)
         return;
     for (size_t i = 0; i < d->count; i++) {
         struct draft_column *c = &d->columns[i];
-        free_all(c->name, c->sql, c->key, c->rate, c->marked, c->metric);
+        free_all(c->name, c->first, c->sql, c->key, c->rate, c->marked, c->metric);
         proposal_list_free(&c->by_name);
         string_list_free(&c->units);
         string_list_free(&c->words);
@@ -166,6 +119,7 @@ void import_draft_free(struct import_draft *d)
     }
     for (size_t i = 0; i < d->cell_count; i++)
         free(d->cells[i]);
+    string_list_free(&d->sums);
     free_all(d->cells, d->columns, d);
 }
 
@@ -214,6 +168,7 @@ static void take_number(struct draft_column *c, const char *cell, const char *un
 
 void import_draft_add(struct import_draft *d, const char *const *cells)
 {
+    table_shape_add(d, cells);
     d->rows++;
     for (size_t i = 0; i < d->count && d->cell_count + d->count - i <= CELLS_MOST; i++)
         *array_add(d->cells, d->cell_count) = cells[i] ? xstrdup(cells[i]) : NULL;
@@ -911,7 +866,7 @@ static void add_decimal_commas(const struct import_draft *d, struct buffer *out)
         buffer_printf(out, "%s]\n", buffer_text(&list));
 }
 
-void import_draft_write(struct import_draft *d, const char *name, const char *table, struct buffer *out)
+int import_draft_write(struct import_draft *d, const char *name, const char *table, struct buffer *out, struct error *e)
 {
     import_draft_settle(d);
     plan_columns(d);
@@ -935,4 +890,5 @@ void import_draft_write(struct import_draft *d, const char *name, const char *ta
     add_sections(d, out);
     add_derived(d, out);
     add_left_out(d, out);
+    return table_shape_finish(d, out, e);
 }

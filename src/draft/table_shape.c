@@ -1,7 +1,6 @@
 #include "draft/table_shape.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,20 +8,6 @@
 #include "toml/known.h"
 #include "util/memory.h"
 #include "util/parse.h"
-#include "util/string_list.h"
-
-struct seen_column {
-    char *name, *first; /* `first`: its cell of the first row; NULL: empty */
-    size_t filled, numbers, fractions;
-};
-
-struct table_shape {
-    struct seen_column *columns;
-    size_t count, rows;
-    struct string_list sums; /* words such as "mean" in the last rows */
-    size_t sum_column;       /* where they stand; as many as there are columns: there are none */
-    bool has_sums_within;    /* rows of such words stand above others too */
-};
 
 #define MELT "make a row of each value first, in pandas df.melt(id_vars=[...], var_name=\"KEY\", value_name=\"METRIC\")"
 
@@ -33,7 +18,7 @@ static bool is_number(const char *cell)
 }
 
 /* A column for each value of a key holds what others have in rows. */
-static int check_names(const char *const *columns, size_t count, struct error *e)
+static int check_values(const char *const *columns, size_t count, struct error *e)
 {
     size_t numbers = 0, first = count, second = count;
     double number;
@@ -51,64 +36,46 @@ static int check_names(const char *const *columns, size_t count, struct error *e
                                        columns[first], columns[second]);
 }
 
-struct table_shape *table_shape_create(const char *const *columns, size_t count, struct error *e)
+int table_shape_check_names(const char *const *columns, size_t count, struct error *e)
 {
-    if (count == 0 || check_names(columns, count, e) < 0)
-        return NULL;
-    if (count == 1 && columns[0] && strchr(columns[0], ' ')) {
-        error_set(e, ERROR_USAGE,
-                  "no comma, tab, semicolon or bar stands between the columns; in pandas "
-                  "pd.read_fwf(FILE).to_csv(\"table.csv\", index=False)");
-        return NULL;
-    }
-    struct table_shape *s = xcalloc(1, sizeof *s);
-    s->columns = xcalloc(count + 1, sizeof *s->columns);
-    s->count = s->sum_column = count;
-    for (size_t i = 0; i < count; i++)
-        s->columns[i].name = xstrdup(columns[i] ? columns[i] : "");
-    return s;
+    if (count == 0)
+        return -1;
+    if (count == 1 && columns[0] && strchr(columns[0], ' '))
+        return error_set(e, ERROR_USAGE,
+                         "no comma, tab, semicolon or bar stands between the columns; in pandas "
+                         "pd.read_fwf(FILE).to_csv(\"table.csv\", index=False)");
+    return check_values(columns, count, e);
 }
 
-void table_shape_free(struct table_shape *s)
+static void take_sum(struct import_draft *d, const char *const *cells)
 {
-    for (size_t i = 0; s && i < s->count; i++)
-        free_all(s->columns[i].name, s->columns[i].first);
-    if (s)
-        string_list_free(&s->sums);
-    free_all(s ? s->columns : NULL, s);
-}
-
-static void take_sum(struct table_shape *s, const char *const *cells)
-{
-    size_t first = FIRST(k, s->count, cells[k]);
-    char *word = first < s->count ? xstrdup(cells[first]) : NULL;
+    size_t first = FIRST(k, d->count, cells[k]);
+    char *word = first < d->count ? xstrdup(cells[first]) : NULL;
     for (char *c = word; c && *c; c++)
         *c = (char)tolower((unsigned char)*c);
     if (word && known_has(known("table", "sums"), word)) {
-        s->has_sums_within |= s->sum_column < s->count && s->sum_column != first;
-        s->sum_column = first;
-        string_list_add(&s->sums, word);
+        d->has_sums_within |= d->sum_column < d->count && d->sum_column != first;
+        d->sum_column = first;
+        string_list_add(&d->sums, word);
         return;
     }
-    s->has_sums_within |= s->sums.count > 0;
+    d->has_sums_within |= d->sums.count > 0;
     free(word);
 }
 
-void table_shape_add(struct table_shape *s, const char *const *cells)
+void table_shape_add(struct import_draft *d, const char *const *cells)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        struct seen_column *c = &s->columns[i];
+    for (size_t i = 0; i < d->count; i++) {
+        struct draft_column *c = &d->columns[i];
         if (!cells[i])
             continue;
         const bool is = is_number(cells[i]);
-        c->first = s->rows == 0 ? xstrdup(cells[i]) : c->first;
-        c->filled++;
-        c->numbers += is;
+        c->first = d->rows == 0 ? xstrdup(cells[i]) : c->first;
+        c->begun += is;
         c->fractions += is && strpbrk(cells[i], ".,") != NULL;
     }
-    if (!s->has_sums_within)
-        take_sum(s, cells);
-    s->rows++;
+    if (!d->has_sums_within)
+        take_sum(d, cells);
 }
 
 /* Returns whether the word may stand where a number is missing. */
@@ -122,13 +89,13 @@ static bool is_outcome(const char *word)
 }
 
 /* A first row that has words alone, some of them above numbers, belongs to the header. */
-static int check_first_row(const struct table_shape *s, struct error *e)
+static int check_first_row(const struct import_draft *d, struct error *e)
 {
-    const struct seen_column *found = NULL;
-    for (const struct seen_column *c = s->columns; c < s->columns + s->count; c++) {
+    const struct draft_column *found = NULL;
+    for (const struct draft_column *c = d->columns; c < d->columns + d->count; c++) {
         if (is_number(c->first) || (c->first && is_outcome(c->first)))
             return 0;
-        if (!found && c->first && c->numbers > 0 && c->numbers + 1 == c->filled)
+        if (!found && c->first && c->begun > 0 && c->begun + 1 == c->filled)
             found = c;
     }
     return found ? error_set(e, ERROR_USAGE,
@@ -152,12 +119,12 @@ static char *stem_of(const char *name)
 }
 
 /* If all that looks measured stands in columns whose names differ in a number alone, that is a value of a key. */
-static int check_wide(const struct table_shape *s, struct error *e)
+static int check_wide(const struct import_draft *d, struct error *e)
 {
-    const struct seen_column *first = NULL, *second = NULL;
+    const struct draft_column *first = NULL, *second = NULL;
     char *stem = NULL;
     bool is_wide = true;
-    for (const struct seen_column *c = s->columns; c < s->columns + s->count; c++) {
+    for (const struct draft_column *c = d->columns; c < d->columns + d->count; c++) {
         if (c->fractions == 0)
             continue;
         char *own = stem_of(c->name);
@@ -176,18 +143,18 @@ static int check_wide(const struct table_shape *s, struct error *e)
                    : 0;
 }
 
-int table_shape_finish(const struct table_shape *s, struct buffer *out, struct error *e)
+int table_shape_finish(const struct import_draft *d, struct buffer *out, struct error *e)
 {
-    if (check_first_row(s, e) < 0 || check_wide(s, e) < 0)
+    if (check_first_row(d, e) < 0 || check_wide(d, e) < 0)
         return -1;
-    if (s->has_sums_within || !s->sums.count || s->rows < s->sums.count + 2)
+    if (d->has_sums_within || !d->sums.count || d->rows < d->sums.count + 2)
         return 0;
     OWNED_BUFFER when = BUFFER_INIT;
     buffer_add_text(&when, "lower(");
-    buffer_add_quoted(&when, s->columns[s->sum_column].name, '"');
-    for (size_t i = 0; i < s->sums.count; i++) {
+    buffer_add_quoted(&when, d->columns[d->sum_column].name, '"');
+    for (size_t i = 0; i < d->sums.count; i++) {
         buffer_add_text(&when, i ? ", " : ") IN (");
-        buffer_add_quoted(&when, s->sums.items[i], '\'');
+        buffer_add_quoted(&when, d->sums.items[i], '\'');
     }
     buffer_add_text(&when, ")");
     buffer_add_toml_string(out, "[[import.refuse]]\nwhen = ", buffer_text(&when),
