@@ -10,67 +10,51 @@
 /* --- in the tree --- */
 
 /* The value as the format reads it back, with nothing of where it stood. */
-static int value_node(enum file_format format, const struct value *v, struct doc_node *out, struct error *e)
+static int value_node(struct doc *into, const struct value *v, struct doc_node *out, struct error *e)
 {
     OWNED_BUFFER text = BUFFER_INIT;
-    struct doc d = {0};
-    buffer_add_text(&text, format == FORMAT_TOML ? "v = " : "");
-    int rc = format_add_value(format, v, &text, e);
-    if (rc == 0)
-        rc = document_parse("the value", buffer_text(&text), text.length, format, &d, e);
-    if (rc == 0) {
-        struct doc_node *n = format == FORMAT_TOML ? &d.root.children[0] : &d.root;
-        *out = *n;
-        free(out->key);
-        out->key = NULL;
-        *n = (struct doc_node){0};
-        if (v->kind == VALUE_STRING && (out->kind != DOC_TEXT || strcmp(out->text, v->text) != 0))
-            rc = error_set(e, ERROR_USAGE, "the text \"%s\" cannot be written as %s", v->text,
-                           file_format_names[format - 1]);
-        if (rc < 0)
-            doc_node_free(out);
-    }
-    document_free(&d);
-    return rc;
-}
-
-/* Takes `value` over. */
-static void put_node(struct doc_node *n, struct doc_node value)
-{
-    char *key = n->key;
-    n->key = NULL;
-    doc_node_free(n);
-    *n = value;
-    n->key = key;
+    const bool is_toml = into->format == FORMAT_TOML;
+    struct doc d;
+    buffer_add_text(&text, is_toml ? "v = " : "");
+    if (format_add_value(into->format, v, &text, e) < 0 ||
+        document_parse("the value", buffer_text(&text), text.length, into->format, &d, e) < 0)
+        return -1;
+    *out = is_toml ? d.root.children[0] : d.root;
+    out->key = NULL;
+    arena_take(&into->arena, &d.arena);
+    if (v->kind == VALUE_STRING && (out->kind != DOC_TEXT || strcmp(out->text, v->text) != 0))
+        return error_set(e, ERROR_USAGE, "the text \"%s\" cannot be written as %s", v->text,
+                         file_format_names[into->format - 1]);
+    return 0;
 }
 
 static void remove_child(struct doc_node *parent, struct doc_node *child)
 {
     const size_t at = (size_t)(child - parent->children);
-    doc_node_free(child);
     memmove(child, child + 1, (parent->count - at - 1) * sizeof *child);
     parent->count--;
 }
 
-/* Takes `value` over, which is empty where one is unset. */
-static void change_tree(struct doc_node *root, const struct doc_change *c, struct doc_node value)
+/* `value` is empty where one is unset. */
+static void change_tree(struct doc *d, const struct doc_change *c, struct doc_node value)
 {
     OWNED_STRINGS segments = path_split(c->path);
-    struct doc_node *n = root, *parent = root;
+    struct doc_node *n = &d->root, *parent = n;
     for (char **s = segments; s && *s; s++) {
         struct doc_node *child = doc_child(n, *s);
         if (!child && n->kind == DOC_NULL)
             n->kind = DOC_TABLE;
         if (n->kind == DOC_TABLE && n->count == 0)
-            text_replace(&n->text, NULL);
+            n->text = NULL;
         parent = n;
-        n = child ? child : doc_add_child(n, n->kind == DOC_LIST ? NULL : xstrdup(*s));
+        n = child ? child : doc_add_child(d, n, n->kind == DOC_LIST ? NULL : arena_text(&d->arena, *s));
         n->kind = n->kind ? n->kind : DOC_TABLE;
     }
+    value.key = n->key;
     if (c->kind == DOC_UNSET)
         remove_child(parent, n);
     else
-        put_node(n, value);
+        *n = value;
 }
 
 /* --- in the text --- */
@@ -329,9 +313,9 @@ static int change_both(struct doc *wanted, struct doc *made, const struct doc_ch
         free(why);
         return -1;
     }
-    if (c->kind != DOC_UNSET && value_node(made->format, &c->value, &value, e) < 0)
+    if (c->kind != DOC_UNSET && value_node(wanted, &c->value, &value, e) < 0)
         return error_context(e, "%s: `%s`", made->file, c->path);
-    change_tree(&wanted->root, c, value);
+    change_tree(wanted, c, value);
     if (change_text(made, c, e) < 0)
         return e->kind == ERROR_USAGE ? cannot(wanted, c, e) : -1;
     return is_same(wanted, made) ? 0 : cannot(wanted, c, e);
@@ -360,12 +344,9 @@ void document_add_rest(const struct doc *d, const struct doc_change *changes, si
     if (document_parse(d->file, d->text, strlen(d->text), d->format, &rest, &ignored) < 0)
         return;
     for (size_t i = 0; i < count; i++) {
-        char *why = document_refuses(&rest, &changes[i]), *text = changes[i].kind == DOC_UNSET ? NULL : xstrdup("\1");
+        OWNED char *why = document_refuses(&rest, &changes[i]);
         if (!why)
-            change_tree(&rest.root, &changes[i], (struct doc_node){.kind = DOC_TEXT, .text = text});
-        else
-            free(text);
-        free(why);
+            change_tree(&rest, &changes[i], (struct doc_node){.kind = DOC_TEXT, .text = (char *)"\1"});
     }
     document_add_canonical(&rest, out);
     document_free(&rest);

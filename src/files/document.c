@@ -35,19 +35,11 @@ enum file_format file_format_of(const char *path)
 
 /* --- the tree --- */
 
-struct doc_node *doc_add_child(struct doc_node *parent, char *key)
+struct doc_node *doc_add_child(struct doc *d, struct doc_node *parent, char *key)
 {
-    struct doc_node *child = array_add(parent->children, parent->count);
+    struct doc_node *child = arena_add(&d->arena, parent->children, parent->count);
     *child = (struct doc_node){.key = key};
     return child;
-}
-
-void doc_node_free(struct doc_node *n)
-{
-    for (size_t i = 0; i < n->count; i++)
-        doc_node_free(&n->children[i]);
-    free_all(n->children, n->key, n->text, n->anchor);
-    *n = (struct doc_node){0};
 }
 
 /* Merges may be there several times. */
@@ -64,7 +56,9 @@ int doc_check_twice(const struct doc *d, const struct doc_node *parent, struct e
 int document_parse(const char *file, const char *text, size_t length, enum file_format format, struct doc *out,
                    struct error *e)
 {
-    struct doc d = {.format = format, .file = xstrdup(file), .text = xstrndup(text, length), .documents = 1};
+    struct doc d = {.format = format, .documents = 1};
+    d.file = arena_text(&d.arena, file);
+    d.text = arena_keep(&d.arena, xstrndup(text, length));
     int rc = strlen(d.text) < length ? error_set(e, ERROR_USAGE, "%s: has a NUL character", file)
                                      : formats[format].fill(&d, e);
     if (rc < 0)
@@ -85,8 +79,7 @@ int document_read(const char *path, enum file_format format, struct doc *out, st
 
 void document_free(struct doc *d)
 {
-    doc_node_free(&d->root);
-    free_all(d->file, d->text);
+    arena_free(&d->arena);
     *d = (struct doc){0};
 }
 

@@ -10,6 +10,7 @@
 #include "config/value.h"
 #include "util/buffer.h"
 #include "util/error.h"
+#include "util/memory.h"
 
 /* The formats of files that are read: FORMAT_id, its name and that of its reader (files/format.h), the endings of
  * names. One whose values are spelled otherwise than JSON's has its spelling in files/formats.c. */
@@ -62,6 +63,7 @@ struct doc {
     char *text;
     size_t documents; /* of YAML: how many the file has; the root is that of the first */
     struct doc_node root;
+    struct arena arena; /* has all of it */
 };
 
 /* The version of libfyaml. */

@@ -4,8 +4,7 @@
 #include "files/document.h"
 
 /* Adds an empty child; borrowed until the next. */
-struct doc_node *doc_add_child(struct doc_node *parent, char *key);
-void doc_node_free(struct doc_node *n);
+struct doc_node *doc_add_child(struct doc *d, struct doc_node *parent, char *key);
 
 /* -1: the parent has two children of that key; says where. */
 int doc_check_twice(const struct doc *d, const struct doc_node *parent, struct error *e);

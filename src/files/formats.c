@@ -36,7 +36,7 @@ static enum doc_kind json_kind(const struct json *j)
                                       : DOC_INT;
 }
 
-static int take_json(const struct doc *d, const struct json *from, struct doc_node *to, struct error *e)
+static int take_json(struct doc *d, const struct json *from, struct doc_node *to, struct error *e)
 {
     to->kind = json_kind(from);
     to->is_flow = true;
@@ -47,10 +47,11 @@ static int take_json(const struct doc *d, const struct json *from, struct doc_no
     to->key_start = from->name ? from->name_at : from->start;
     to->key_end = from->name ? from->name_at + strlen(from->name) + 2 : from->end;
     if (from->kind == JSON_SCALAR)
-        to->text = to->kind == DOC_TEXT ? decoded(from->text) : xstrdup(from->text);
+        to->text = arena_keep(&d->arena, to->kind == DOC_TEXT ? decoded(from->text) : xstrdup(from->text));
     for (size_t i = 0; i < from->count; i++) {
         const struct json *child = &from->children[i];
-        struct doc_node *added = doc_add_child(to, child->name ? decoded_name(child->name) : NULL);
+        struct doc_node *added =
+            doc_add_child(d, to, child->name ? arena_keep(&d->arena, decoded_name(child->name)) : NULL);
         added->line = child->line;
         added->column = child->column;
         if ((child->name && doc_check_twice(d, to, e) < 0) || take_json(d, child, added, e) < 0)
@@ -73,16 +74,16 @@ int json_fill(struct doc *d, struct error *e)
 
 /* Lines of a text, to find bytes by line and character. */
 struct lines {
-    const char *text;
+    struct doc *d;
     size_t *starts;
     size_t count;
 };
 
-static struct lines lines_of(const char *text)
+static struct lines lines_of(struct doc *d)
 {
-    struct lines l = {.text = text};
-    for (const char *p = text; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
-        *array_add(l.starts, l.count) = (size_t)(p - text);
+    struct lines l = {.d = d};
+    for (const char *p = d->text; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+        *array_add(l.starts, l.count) = (size_t)(p - d->text);
     return l;
 }
 
@@ -91,10 +92,10 @@ static size_t byte_at(const struct lines *l, int line, int column)
     if (line < 1 || (size_t)line > l->count)
         return 0;
     size_t at = l->starts[line - 1];
-    for (; column > 1 && l->text[at]; column--)
+    for (; column > 1 && l->d->text[at]; column--)
         do
             at++;
-        while (((unsigned char)l->text[at] & 0xC0) == 0x80);
+        while (((unsigned char)l->d->text[at] & 0xC0) == 0x80);
     return at;
 }
 
@@ -119,16 +120,16 @@ static void take_toml(const struct lines *l, const struct toml_node *from, struc
     to->kind = from->is_time ? DOC_TIME : kinds[from->kind];
     to->start = byte_at(l, from->line, from->column);
     to->end = byte_at(l, from->end_line, from->end_column);
-    to->is_flow = from->kind == NODE_LIST ? l->text[to->start] == '[' && to->end > to->start : from->is_inline;
+    to->is_flow = from->kind == NODE_LIST ? l->d->text[to->start] == '[' && to->end > to->start : from->is_inline;
     to->line = from->key ? from->key_line : from->line;
     to->column = from->key ? from->key_column : from->column;
     to->key_start = from->key ? byte_at(l, from->key_line, from->key_column) : to->start;
     to->key_end = to->key_start;
     if (from->kind != NODE_TABLE && from->kind != NODE_LIST)
-        to->text = toml_text(from);
+        to->text = arena_keep(&l->d->arena, toml_text(from));
     for (size_t i = 0; i < from->child_count; i++) {
         const struct toml_node *child = &from->children[i];
-        take_toml(l, child, doc_add_child(to, child->key ? xstrdup(child->key) : NULL));
+        take_toml(l, child, doc_add_child(l->d, to, child->key ? arena_text(&l->d->arena, child->key) : NULL));
     }
 }
 
@@ -144,7 +145,7 @@ int toml_fill(struct doc *d, struct error *e)
         free(fault.message);
         return -1;
     }
-    struct lines lines = lines_of(d->text);
+    struct lines lines = lines_of(d);
     take_toml(&lines, root, &d->root);
     free(lines.starts);
     toml_free(root);

@@ -86,17 +86,17 @@ static void begin_with(struct fy_token *token, size_t before, struct doc_node *n
         n->start = mark->input_pos - before;
 }
 
-static char *token_text(struct fy_token *token)
+static char *token_text(const struct builder *b, struct fy_token *token)
 {
     size_t length = 0;
     const char *text = token ? fy_token_get_text(token, &length) : NULL;
-    return text ? xstrndup(text, length) : xstrdup("");
+    return arena_keep(&b->d->arena, text ? xstrndup(text, length) : xstrdup(""));
 }
 
-static void take_marks(struct fy_token *anchor, struct fy_token *tag, struct doc_node *n)
+static void take_marks(const struct builder *b, struct fy_token *anchor, struct fy_token *tag, struct doc_node *n)
 {
     if (anchor)
-        n->anchor = token_text(anchor);
+        n->anchor = token_text(b, anchor);
     begin_with(anchor, 1, n);
     begin_with(tag, 0, n);
 }
@@ -147,22 +147,20 @@ static void read_key(const struct builder *b, struct fy_event *event, struct doc
     n->key_end = end->input_pos + is_quoted(event);
     n->line = start->line + 1;
     n->column = start->column + !is_quoted(event);
-    n->key = event->type == FYET_SCALAR ? token_text(event->scalar.value) : xstrdup(b->d->text + n->key_start);
-    if (event->type == FYET_ALIAS)
-        n->key[n->key_end - n->key_start] = '\0';
+    n->key = event->type == FYET_SCALAR
+                 ? token_text(b, event->scalar.value)
+                 : arena_keep(&b->d->arena, xstrndup(b->d->text + n->key_start, n->key_end - n->key_start));
 }
 
 static int read_member(struct builder *b, struct fy_event *key, struct doc_node *table)
 {
-    struct doc_node *n = doc_add_child(table, NULL);
+    struct doc_node *n = doc_add_child(b->d, table, NULL);
     struct fy_event *event;
     const bool plain = key->type == FYET_SCALAR || key->type == FYET_ALIAS;
     read_key(b, key, n);
     fy_parser_event_free(b->parser, key);
-    if (!plain || !n->key) {
-        n->key = n->key ? n->key : xstrdup("");
+    if (!plain || !n->key)
         return fail(b, n->line ? n : table, "a key that is empty, a list or a table is not supported");
-    }
     if (doc_check_twice(b->d, table, b->e) < 0 || next(b, &event) < 0 || read_node(b, event, n) < 0)
         return -1;
     if (n->kind == DOC_NULL && n->start == n->end)
@@ -173,7 +171,7 @@ static int read_member(struct builder *b, struct fy_event *key, struct doc_node 
 static int read_element(struct builder *b, struct fy_event *event, struct doc_node *list)
 {
     const size_t from = list->count ? list->children[list->count - 1].end : list->end;
-    struct doc_node *n = doc_add_child(list, NULL);
+    struct doc_node *n = doc_add_child(b->d, list, NULL);
     if (read_node(b, event, n) < 0)
         return -1;
     if (n->kind == DOC_NULL && n->start == n->end)
@@ -211,7 +209,7 @@ static void read_scalar(const struct builder *b, struct fy_event *event, struct 
 {
     struct fy_token *value = event->scalar.value;
     const enum fy_scalar_style style = value ? fy_token_scalar_style(value) : FYSS_PLAIN;
-    n->text = token_text(value);
+    n->text = token_text(b, value);
     n->kind = style == FYSS_PLAIN ? yaml_kind(n->text) : DOC_TEXT;
     if (is_quoted(event)) {
         n->start--;
@@ -221,7 +219,7 @@ static void read_scalar(const struct builder *b, struct fy_event *event, struct 
     }
     if (event->scalar.tag && n->kind != DOC_TEXT)
         n->kind = DOC_TEXT; /* its type is what the tag says */
-    take_marks(event->scalar.anchor, event->scalar.tag, n);
+    take_marks(b, event->scalar.anchor, event->scalar.tag, n);
 }
 
 /* Takes `event`. */
@@ -237,17 +235,17 @@ static int read_node(struct builder *b, struct fy_event *event, struct doc_node 
         read_scalar(b, event, n);
     } else if (event->type == FYET_ALIAS) {
         n->kind = DOC_ALIAS;
-        n->text = token_text(event->alias.anchor);
+        n->text = token_text(b, event->alias.anchor);
         n->start--;
     } else if (event->type == FYET_MAPPING_START) {
         n->kind = DOC_TABLE;
         n->is_flow = b->d->text[n->start] == '{' && event->mapping_start.mapping_start &&
                      fy_event_start_mark(event)->input_pos < (end ? end->input_pos : 0);
-        take_marks(event->mapping_start.anchor, event->mapping_start.tag, n);
+        take_marks(b, event->mapping_start.anchor, event->mapping_start.tag, n);
     } else if (event->type == FYET_SEQUENCE_START) {
         n->kind = DOC_LIST;
         n->is_flow = b->d->text[n->start] == '[' && fy_event_start_mark(event)->input_pos < (end ? end->input_pos : 0);
-        take_marks(event->sequence_start.anchor, event->sequence_start.tag, n);
+        take_marks(b, event->sequence_start.anchor, event->sequence_start.tag, n);
     }
     fy_parser_event_free(b->parser, event);
     return holds_more ? read_children(b, n) : 0;
@@ -268,7 +266,7 @@ static int read_documents(struct builder *b)
             rc = read_node(b, event, b->d->documents > 1 ? &rest : &b->d->root);
         else
             fy_parser_event_free(b->parser, event);
-        doc_node_free(&rest);
+        rest = (struct doc_node){0};
     }
     b->d->documents += b->d->documents == 0;
     return rc == 0 && fy_parser_get_stream_error(b->parser) ? fail_to_parse(b) : rc;

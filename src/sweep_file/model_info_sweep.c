@@ -92,9 +92,7 @@ static int take_readers(struct sweep *s, struct error *e)
         return -1;
     s->job.metrics = readers->job.metrics;
     s->job.metric_count = readers->job.metric_count;
-    for (size_t i = 0; i < readers->arena.count; i++)
-        arena_keep(&s->arena, readers->arena.blocks[i]);
-    readers->arena.count = 0;
+    arena_take(&s->arena, &readers->arena);
     sweep_free(readers);
     return 0;
 }

@@ -106,6 +106,14 @@ void *arena_grow(struct arena *p, void *array, size_t count, size_t element_byte
     return count ? memcpy(more, array, count * element_bytes) : more;
 }
 
+void arena_take(struct arena *to, struct arena *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        arena_keep(to, from->blocks[i]);
+    from->count = 0;
+    arena_free(from);
+}
+
 void arena_free(struct arena *p)
 {
     blocks_free(p->blocks, p->count);

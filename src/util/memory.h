@@ -82,6 +82,9 @@ char *arena_text(struct arena *p, const char *text);
 void *arena_grow(struct arena *p, void *array, size_t count, size_t element_bytes);
 #define arena_add(p, array, count) ((array) = arena_grow(p, array, count, sizeof *(array)), &(array)[(count)++])
 
+/* What `from` has is `to`'s from now on. */
+void arena_take(struct arena *to, struct arena *from);
+
 void arena_free(struct arena *p);
 
 /* free() of each; NULL is fine. */
