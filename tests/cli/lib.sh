@@ -2,9 +2,9 @@
 # Black-box tests: sourced by tests/cli/test_*.sh. No test of its own.
 #
 # A test file defines cases, functions named thing__condition__result, and ends with `run_cases "$@"`. Each case runs in
-# a shell and an empty directory of its own, for at most CASE_SECONDS (200; more on a slow machine), and what it leaves
-# running is ended. The shell is in `set -e`. Output is TAP; the status is 0, 1 when a case failed, 77 when all were
-# skipped.
+# a shell, so that it needs no `local`, and an empty directory of its own, for at most CASE_SECONDS (200; more on a slow
+# machine), and what it leaves running is ended. The shell is in `set -e`. Output is TAP; the status is 0, 1 when a case
+# failed, 77 when all were skipped.
 #
 #     version__asked__printed()
 #     {

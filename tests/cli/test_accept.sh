@@ -223,7 +223,6 @@ checksums__accepted_and_undone__hold()
 
 killed_in_the_middle__all_or_nothing()
 {
-    local point
     need_fault_points
     for point in sweep-recorded job-enumerated enumerated enumeration-committed; do
         rm -rf results.db* ran
@@ -350,7 +349,6 @@ meshsweep: sweep.toml:16:13: [was]: training_spec still has a key "n" (line 10)'
 
 merged__either_way__accepted_once()
 {
-    local db
     first_run
     cp results.db old.db
     change "$blank" 's/^batch = 4/batch = 8/'

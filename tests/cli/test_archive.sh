@@ -111,7 +111,6 @@ running_job__archive_beside_it__untouched()
 killed__at_each_step__nothing_lost()
 {
     need_fault_points
-    local point times way
     logging_sweep '[1, 2]'
     run_ended 0
     answers >before
@@ -137,7 +136,6 @@ killed__at_each_step__nothing_lost()
 server__ended__its_log_compressed_and_not_that_of_a_step()
 {
     need_fault_points
-    local log
     logging_sweep '[1]'
     toml fixture:: name=server start='["sh", "-c", "seq 3000; exec sleep 1000"]' ready='{ regex = "^3000$" }' \
         fixture:: name=data start='["seq", "3000"]' >>sweep.toml
@@ -158,7 +156,6 @@ server__ended__its_log_compressed_and_not_that_of_a_step()
 
 something_else__in_the_way__both_kept()
 {
-    local directory
     logging_sweep '[1]'
     run_ended 0
     directory=results.db.d/$(sql "SELECT directory FROM attempt")
@@ -184,7 +181,6 @@ something_else__in_the_way__both_kept()
 
 leftovers__gc__listed_then_removed_and_nothing_else()
 {
-    local own key
     logging_sweep '[1, 2]'
     run_ended 0
     own=results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 1")

@@ -151,7 +151,6 @@ running_job__archive_beside_it__its_samples_stay()
 killed__at_each_step__nothing_lost_and_it_goes_on()
 {
     need_fault_points
-    local point way
     sampled_sweep '[1, 2, 3]'
     run_ended 3
     samples_of results.db metric >samples

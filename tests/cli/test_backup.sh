@@ -76,7 +76,6 @@ copy__during_a_run__has_all_but_the_last_seconds()
 
 backup__during_a_run__consistent_and_alone()
 {
-    local i
     larger_sweep 2000
     start_meshsweep run --progress none -j 2
     wait_until "[ \"\$(sql \"SELECT count(*) > 4 FROM attempt WHERE state = 'ok'\" 2>/dev/null)\" = 1 ]" 20
@@ -124,7 +123,6 @@ expect_refused() # STATUS SENTENCE ARGS
 
 backup__over_the_database_or_another_file__refused()
 {
-    local name
     larger_sweep 4
     expect_refused 1 'database results.db: it does not exist yet; `meshsweep run` creates it' copy.db
     run_silently 0

@@ -127,7 +127,6 @@ check_database__damaged__said_not_crashed()
 {
     quiet_database "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
         INSERT INTO exclusion (sweep_id, position, rank, \"values\") SELECT 2, 1, i, json_object('i', i) FROM n"
-    local page
     page=$(sql "SELECT rootpage FROM sqlite_schema WHERE name = 'exclusion'")
     head -c 4096 /dev/zero | tr '\0' 'x' | dd of=results.db bs=4096 seek="$((page - 1))" conv=notrunc 2>/dev/null
     run_meshsweep check -d results.db
@@ -155,7 +154,6 @@ check_database__broken_rule_of_a_table__said_first()
 # Shorter ones than any hash are read as none: under the sanitizers nothing behind them is.
 hashes__too_short__read_all_the_same()
 {
-    local command
     quiet_database "PRAGMA ignore_check_constraints = 1" "UPDATE job SET key = x'01' WHERE id = 2" \
         "UPDATE spec SET hash = x'02' WHERE id = 1"
     for command in status "results --all" "show 2" "compare --by tp" export check; do
@@ -169,7 +167,6 @@ hashes__too_short__read_all_the_same()
 # quick_check says nothing of it.
 check_database__value_twice_in_a_unique_index__said()
 {
-    local columns
     quiet_database ""
     set_unique() # FROM TO
     {
@@ -226,7 +223,6 @@ check_database__flipped_byte_of_a_result__said_of_which_attempt()
 # As a power cut leaves it; one that meshsweep itself has cut says so.
 check_database__cut_log__said()
 {
-    local log
     small_sweep sweep.toml
     run_silently 0 --limit 2
     log=results.db.d/$(sql "SELECT directory FROM attempt WHERE id = 1")/output.log
@@ -257,7 +253,6 @@ parts of the schema that are not as meshsweep makes them (1): table metric (chan
 
 check_database__rows_without_what_they_refer_to__statements_that_delete_them()
 {
-    local advice
     quiet_database
     sqlite3 results.db "DROP TRIGGER job_deleted; DELETE FROM job WHERE id = 9; INSERT INTO metric VALUES
         (77, 'loss', 0, 0, 1.0), (77, 'loss', 1, 1, 1.0); DELETE FROM rule WHERE sweep_id = 2"
@@ -322,7 +317,6 @@ spec_rows__edited__told_and_made_again()
 
 repair__nothing_wrong__changes_nothing()
 {
-    local before
     quiet_database
     before=$(sql "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta WHERE name <> 'path'")
     expect_said only_stdout 0 'results.db: all well' check --repair -d results.db
@@ -411,7 +405,6 @@ open attempts without an active runner (1): job 7 attempt 1
 
 repair__damaged_absent_or_in_use__refused()
 {
-    local page
     run_meshsweep check --repair -c sweep.toml
     expect_only_stderr 2 'meshsweep: check: --repair needs a database; name it with -d FILE'
     run_meshsweep check --repair -d absent.db

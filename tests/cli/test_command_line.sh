@@ -12,7 +12,6 @@ help__asked__commands_and_statuses()
 
 help__of_every_command__usage_options_example_on_a_screen()
 {
-    local command names
     expect_run only_stdout 0 -h
     mapfile -t names < <(sed -n 's/^  \([a-z-]*\) .*/\1/p' .stdout)
     expect '[ ${#names[@]} -ge 5 ]'
@@ -124,7 +123,6 @@ output__reader_gone__quiet()
 
 one_job__in_every_command__not_called_jobs()
 {
-    local line
     toml sweep: objective=max:speed job: command='["echo", "speed: {a}"]' \
         metrics.speed='{ regex = '\''speed: ([0-9]+)'\'', better = "max" }' \
         training_spec: a=1 rule:: name=small require='a < 3' why='larger ones do not fit' >sweep.toml

@@ -6,7 +6,6 @@
 # Those that need a framework's own file beside them are tried in tests/cli/test_recipes.sh.
 every_file__is_planned_and_right()
 {
-    local file models
     for file in "$source_dir"/configs/*.toml "$source_dir"/configs/cookbook/*.toml; do
         ! grep -qxF '[[job.file]]' "$file" || continue
         models=''
@@ -28,7 +27,6 @@ every_file__is_planned_and_right()
 # The log lines that each file of the cookbook shows are read: a job that prints them has the objective.
 cookbook__lines_that_it_shows__are_read()
 {
-    local file
     for file in "$source_dir"/configs/cookbook/*.toml; do
         ! grep -qxE '\[\[(job\.file|fixture)\]\]' "$file" || continue
         rm -rf results.db*
@@ -97,7 +95,6 @@ CurrSamplesPerSec=21.5, MemAllocated=1.2GB, MaxMemAllocated=3.4GB"
 # The commands as they stand, with stand-ins of the launchers, which take no option that the real ones have not.
 recipes__their_commands__run_by_stand_ins()
 {
-    local file name launcher limit
     mkdir bin
     cat >bin/launcher <<'END'
 #!/bin/sh

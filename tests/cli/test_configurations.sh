@@ -54,7 +54,6 @@ small_numbers__every_answer__written_alike()
         job.metrics.loss: regex='loss (.*)' training_spec: lr='[1e-5, 2e-7, 0.10000001]' >sweep.toml
     run_silently 0
     sed -i 's/0.10000001/3e-9/' sweep.toml
-    local arguments
     for arguments in best "best --json" "best --group lr" "show 1" "compare 1 2" "compare --by lr" plan results \
         "results --json" export "export --format summary"; do
         # shellcheck disable=SC2086
@@ -76,7 +75,6 @@ digits__json__as_in_csv()
         job: command='["sh", "-c", "for n in 1 2 4; do echo loss $n.1 rate 962295035834382$n; done"]' \
         job.metrics.loss: regex='loss ([0-9.]+)' take=mean job.metrics.rate: regex='rate (.*)' take=max >sweep.toml
     run_silently 0
-    local arguments
     for arguments in "best --json" "show 1 --json" "results --json" "export --format csv"; do
         # shellcheck disable=SC2086
         expect_run only_status 0 $arguments

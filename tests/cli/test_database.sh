@@ -25,7 +25,6 @@ start_first_job()
 
 readers__leave_file_and_directory_as_they_were()
 {
-    local before command
     small_sweep sweep.toml
     expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan
     expect "! ls | grep results"
@@ -41,7 +40,6 @@ readers__leave_file_and_directory_as_they_were()
 
 readers__beside_a_run__never_find_it_locked()
 {
-    local i
     small_sweep sweep.toml
     sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 3000)]/" sweep.toml
     start_until "[ \"\$(sql 'SELECT count(*) > 4 FROM attempt' 2>/dev/null)\" = 1 ]" 20 run --progress none -j 2
@@ -106,7 +104,6 @@ database__path_longer_than_sqlite_takes__limit_said()
 
 database__of_another_kind__refused_and_left_alone()
 {
-    local file before
     small_sweep sweep.toml
     echo "no database" >text.db
     head -c 20000 /dev/urandom >noise.db
@@ -202,7 +199,6 @@ end_beside()
 
 second_runner__refused_with_the_name_of_the_first()
 {
-    local held
     start_beside
     held="another runner is using it .process $runner on [^ ]+ since 20..-..-..T..:..:..\\....Z.; wait for it or \
 stop it, \
@@ -223,7 +219,6 @@ pending|0" "SELECT state, attempts FROM results WHERE job < 3"
 
 second_runner__lock_removed_or_database_copied__refused()
 {
-    local sentence
     start_beside
     sentence="process $runner is using this database, or the one that this is a copy of; wait for it or stop \
 it, then start again"
@@ -241,7 +236,6 @@ mount) or because its lock file was removed; wait for it or stop it, then start 
 # A person in the middle of a change, say. The runner goes on to watch its jobs and to listen meanwhile.
 writer__in_the_middle_of_a_change__waited_for()
 {
-    local first
     waiting_sweep
     sed -i '1i echo $$ >>pids' job.sh
     start_first_job
@@ -408,7 +402,6 @@ database__shared__readable_as_the_umask_lets()
 
 exports__of_a_database__as_private_as_that()
 {
-    local mode
     small_sweep sweep.toml
     umask 022
     run_silently 0

@@ -74,7 +74,6 @@ global batches that differ are compared
 
 table__every_case_is_there()
 {
-    local defect file case
     while read -r defect; do
         [ -n "$defect" ] || continue
         read -r file case
@@ -138,7 +137,6 @@ devices_precision_script__other_jobs()
 
 order__the_same_in_two_runs()
 {
-    local db
     config '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}'
     for db in one two; do
         tune 0 -d "$db/results.db" train.py --deepspeed ds.json
@@ -160,7 +158,6 @@ second_call__keeps_results_and_counts_each_once()
 
 config_word__in_each_form()
 {
-    local words
     config '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
     for words in --deepspeed_config=ds.json --deepspeed=ds.json '--deepspeed_config ds.json' '--deepspeed ds.json' \
         '--deepspeed --deepspeed_config ds.json'; do
@@ -171,7 +168,6 @@ config_word__in_each_form()
 
 all_stages__as_documented()
 {
-    local stage
     for stage in '"all"' '{"stage": "all"}' '{"stage": [0, 1, 2, 3]}'; do
         config '"num_gpus": 2' "\"train_micro_batch_size_per_gpu\": [2], \"zero_optimization\": $stage"
         tune 0 train.py --deepspeed ds.json
@@ -235,7 +231,6 @@ predict_stages() # FILE SECTION
 
 fp16_and_bf16__never_predicted_above_fp32()
 {
-    local section
     predict_stages fp16 '"fp16": {"enabled": true}'
     for section in '"bf16": {"enabled": true}' '"bfloat16": {"enabled": true}, "fp16": {"enabled": false}'; do
         predict_stages bf16 "$section"

@@ -19,7 +19,6 @@ tune() # ARGUMENT...
 launchers__their_words__and_one_of_ones_own()
 {
     plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
-    local launcher
     for launcher in 'torchrun|"torchrun", "--nnodes={nodes}", "--nproc_per_node={gpus_per_node}", '\
 '"--rdzv_backend=c10d", "--rdzv_endpoint=localhost:0", "train.py"' \
         'accelerate|"accelerate", "launch", "--num_machines={nodes}", "--num_processes={gpus}", '\
@@ -35,7 +34,6 @@ launchers__their_words__and_one_of_ones_own()
 launchers__several_hosts__one_on_each_or_refused()
 {
     plain '"num_gpus": 2, "num_nodes": [1, 2]' '"zero_optimization": {"stage": 1}'
-    local launcher
     for launcher in torchrun accelerate; do
         tune --launcher "$launcher" train.py --deepspeed ds_config.json
         expect_only_stderr_contains 2 "--launcher $launcher starts ranks only on this machine"
@@ -68,7 +66,6 @@ launchers__options_of_deepspeeds__handed_on_or_refused()
         --launcher_args '-f 8' --config_base64 pack.train --deepspeed=ds_config.json
     expect_only_stdout_contains 0 '"--master_port={master_port}", "--master_addr=w0", "--launcher_args=-f 8", '\
 '"--bind_cores_to_rank", "--no_local_rank", "--module", "pack.train", "--deepspeed={ds_config_base64}"]'
-    local option
     for option in --no_local_rank --bind_cores_to_rank; do
         tune --launcher torchrun "$option" train.py --deepspeed ds_config.json
         expect_only_stderr_contains 2 "meshsweep: $option: only for DeepSpeed's own launcher"
@@ -84,7 +81,6 @@ launchers__options_of_deepspeeds__handed_on_or_refused()
 # DeepSpeed's own words for how it reaches hosts are no programs.
 launchers__names_of_deepspeeds_own__pdsh_or_refused_with_what_there_is_instead()
 {
-    local name
     plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
     expect_run only_stdout 0 deepspeed --print-config train.py --deepspeed ds_config.json
     cp .stdout usual
@@ -117,7 +113,6 @@ hostfile__torchrun_and_accelerate__one_on_each_host_by_ssh()
 {
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}'
     hosts w0 w1
-    local launcher
     export HF_TOKEN=hf_secretsecret ODD=$'two\nlines "and" $quotes'
     for launcher in torchrun accelerate; do
         rm -rf network/meeting* network/*/commands
@@ -148,7 +143,6 @@ hostfile__a_node_fails_or_is_not_reached__its_status_and_the_others_end()
         --deepspeed ds_config.json
     expect_only_stderr 3
     expect_sql 'exit status 7: node 1 fails' "SELECT DISTINCT message FROM attempt"
-    local pid
     cat network/meeting.*/pid.* >pids
     while read -r pid; do
         wait_until "! kill -0 $pid 2>/dev/null" 20
@@ -172,7 +166,6 @@ hostfile__client_killed__nothing_goes_on_there()
     end_command KILL only_stderr 137
     # shellcheck disable=SC2046 # several numbers
     kill -KILL $(cat network/w?/client)
-    local rank
     for rank in 0 1; do
         wait_until "! kill -0 $(cat network/meeting.w0.29999/pid."$rank") 2>/dev/null" 20
     done
@@ -183,7 +176,6 @@ hostfile__a_host_does_not_see_the_files__jobs_get_the_ds_config_itself()
 {
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}'
     hosts w0 w1
-    local launcher option
     for launcher in torchrun deepspeed; do
         run_meshsweep deepspeed --print-config --launcher "$launcher" -H hosts train.py --deepspeed ds_config.json
         expect_only_stdout_contains 0 '"--deepspeed", "{ds_config}"]'
@@ -291,7 +283,6 @@ accelerate__its_configuration__several_hosts()
 accelerate__a_configuration_that_cannot_be_tuned__one_sentence()
 {
     plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
-    local line message
     while IFS='|' read -r line message; do
         accelerate_yaml "${line//;/$'\n'}"
         run_meshsweep deepspeed --launcher accelerate --config_file accelerate.yaml train.py

@@ -13,7 +13,6 @@ config() # MEMBERS [AUTOTUNING-MEMBERS]
 
 print_config__many_micro_batches__a_range()
 {
-    local members range
     while IFS='|' read -r members range; do
         config '"train_micro_batch_size_per_gpu": "auto"' "$members"
         run_meshsweep deepspeed --print-config train.py --deepspeed ds.json
@@ -73,7 +72,6 @@ byte_order_mark__of_each_file__read_over()
 
 fsdp__beside_a_ds_config__refused_with_the_reason()
 {
-    local words
     config '"train_micro_batch_size_per_gpu": [1]'
     for words in '--fsdp full_shard' --fsdp=full_shard --fsdp; do
         # shellcheck disable=SC2086 # words

@@ -22,7 +22,6 @@ matched() # COUNT STATUS
 
 release__what_it_lacks_or_refuses__excluded_there_alone()
 {
-    local refusing release keys
     while IFS='|' read -r refusing release keys; do
         write "$refusing" "$keys"
         matched 0 4
@@ -49,7 +48,6 @@ END
 
 release__key_that_it_does_not_know__an_error_with_its_place()
 {
-    local refusing release key
     while IFS='|' read -r refusing release key; do
         write "$refusing" "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
         run_meshsweep plan -c sweep.toml
@@ -73,7 +71,6 @@ END
 # From 0.17.6 on lines of steps are below the level of the log, which a key raises from 0.19.3 on.
 release__prints_no_line_of_a_step__its_level_raised_or_that_said()
 {
-    local release level warned
     while IFS='|' read -r release level warned; do
         write "$release" ''
         sed -i -e 's/^\[deepspeed\]$/&\nprofile_steps = [3, 5]/' -e 's/"true", /"cat", /' sweep.toml
@@ -116,7 +113,6 @@ tuning() # ARGUMENT...
 # The launcher's first line, or a word of it, says which Python that is.
 version__not_given__the_package_of_the_launchers_python_is_asked()
 {
-    local launcher
     install 0.14.5+cu118
     printf '#!%s/bin/python3.99\n' "$PWD" >bin/torchrun
     printf "#!/bin/sh\n'''exec' \"%s/bin/python3.99\" \"\$0\" \"\$@\"\n' '''\n" "$PWD" >bin/accelerate
@@ -193,7 +189,6 @@ section__unknown__a_warning_with_what_may_be_meant()
 {
     base '{"train_batch_size": 4,
  "gradient_cliping": 1.0, "my_own": {}}'
-    local command
     for command in check plan; do
         run_meshsweep "$command" -c sweep.toml
         expect_among_stderr 0 'ds.json:2:2: warning: DeepSpeed has no section "gradient_cliping" and ignores it; '\
@@ -214,7 +209,6 @@ section__unknown__a_warning_with_what_may_be_meant()
 
 batch__none_at_all__refused_before_anything_starts()
 {
-    local given
     base '{"gradient_accumulation_steps": 2}'
     run_meshsweep run -c sweep.toml --progress none
     expect_only_stderr_contains 2 'sweep.toml:5:10: no job has a batch size; DeepSpeed needs train_batch_size or '\
@@ -232,7 +226,6 @@ batch__none_at_all__refused_before_anything_starts()
 
 values__that_no_release_takes__excluded_before_anything_starts()
 {
-    local member rule
     while IFS='|' read -r rule member; do
         base "{\"train_batch_size\": 4, $member}"
         expect_said among_stderr 4 "$rule" run -c sweep.toml --progress none
@@ -254,7 +247,6 @@ base_of() # RELEASE JSON
 
 values__of_another_type__errors_with_place_remedy_and_what_the_engine_does()
 {
-    local release member said
     while IFS='|' read -r release member said; do
         base_of "$release" "$member"
         if [ -n "$said" ]; then
@@ -311,7 +303,6 @@ END
 # As in a ds_config; each value once, be it of a short name, of a pair or within a table.
 values__of_a_sweep_files_specs__errors_with_their_place()
 {
-    local release keys said
     while IFS='|' read -r release keys said; do
         write "$release" "$keys"
         run_meshsweep check sweep.toml

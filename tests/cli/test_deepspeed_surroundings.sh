@@ -176,7 +176,6 @@ profiled_steps__where_they_are_short__more_and_the_same_jobs()
     {
         grep -l "\"end_profile_step\": $1," results.db.d/*/*/ds_config.json | wc -l
     }
-    local before
     tuning '"model_info": {"num_params": 1000000}'
     sed -i 's/\[1, 2\]/[1, 2, 4, 8, 16]/' ds_config.json
     expect_after only_stderr 0 tune -j 1

@@ -165,7 +165,6 @@ pruned|4' "SELECT iif(witness_id IS NULL, failure, 'pruned'), count(*) FROM job
 
 metrics__each_by_old_and_new_name__in_its_direction()
 {
-    local metric
     for metric in FLOPS FLOPS_per_gpu throughput forward fwd backward bwd latency step; do
         plain "\"num_gpus\": 2, \"metric\": \"$metric\"" \
             '"train_micro_batch_size_per_gpu": [1, 8], "zero_optimization": {"stage": 1}'
@@ -185,7 +184,6 @@ metrics__each_by_old_and_new_name__in_its_direction()
 # A fault that every job would fail of costs one start, with or without the job that asks for model information.
 failures__of_the_command__cost_one_start()
 {
-    local info
     for info in '' ', "model_info": {"num_params": 1000000000}'; do
         rm -rf results.db* autotuning_*
         plain '"num_gpus": 2'"$info" '"zero_optimization": {"stage": "all"}'
@@ -220,7 +218,6 @@ failures__alike__pause_and_limit()
 
 failures__by_how_they_ended__not_by_the_word_error()
 {
-    local mode
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": 1}'
     tuned 0 --mode warn
     for mode in kill silent fail; do
@@ -324,7 +321,6 @@ global_batch__one__or_the_nearest()
 # Each value that nothing goes with is named once where accumulations are given or batches have limits.
 global_batch__listed_and_never_possible__named()
 {
-    local knobs listed said
     while IFS='|' read -r knobs listed said; do
         listed=${listed//MICRO/\"train_micro_batch_size_per_gpu\"}
         plain "\"num_gpus\": 4$knobs" "${listed//STEPS/\"gradient_accumulation_steps\"}"

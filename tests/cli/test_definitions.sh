@@ -63,7 +63,6 @@ regex="regex = 'step ([0-9]+) ms'"
 # Each changes one thing; jobs that print the same have the same number, whichever way it was read first.
 changed_definition__jobs_that_print_the_same__have_the_same_number()
 {
-    local change
     measured 1,2 "$regex" take=mean
     expect_values "1:300.0 2:300.0"
     mkdir first && mv results.db* first/
@@ -92,7 +91,6 @@ END
 # These keys say nothing of how the number is read or taken.
 other_keys__changed__nothing_is_made_anew()
 {
-    local change
     measured 1,2 "$regex"
     for change in 'better = "min"' 'means = "step-time"' 'unit = "ms"'; do
         measured 1,2 "$regex" "$change"
@@ -199,7 +197,6 @@ and its output "
 output__cut__is_no_base_for_a_number()
 {
     measured 1,2 "$regex"
-    local log
     log=$(find results.db.d -name output.log | sort | head -n 1)
     head -n 2 "$log" >short
     cp short "$log"
@@ -470,7 +467,6 @@ check__every_take__agrees_with_the_samples()
 {
     toml job: command='["sh", "-c", "for i in 7 3 9 4 8 1 5; do echo v: $((i * {x})); done"]' \
         parallel_spec: x=1,10,100 >s.toml
-    local take
     for take in median mean min max last p90; do
         printf '[job.metrics.%s]\nregex = "v: ([0-9]+)"\ntake = "%s"\nwarmup = %d\n' \
             "$take" "$take" $((RANDOM % 9)) >>s.toml
@@ -509,7 +505,6 @@ merge__what_cannot_stand_together__refused_with_both_names()
     one_of c 2 110 max key=time unit=s better=max
     one_of d 2 110 min regex='time: ([0-9]+)' unit=s
     one_of e 2 110 min key=time
-    local name said
     while IFS='|' read -r name said; do
         expect_said only_stderr_contains 2 "merging $name.db: $name.db $said" merge a.db "$name.db" -o all.db
         expect_stderr_contains "; rename the metric in one of the two sweep files, or run, or import, by the newer \
@@ -527,7 +522,6 @@ END
 # The definition of each name that was declared last counts, whatever else is newer, and in whichever order they come.
 merge__three_databases__every_order_agrees()
 {
-    local order said
     one_of a 1 120 min key=time unit=s job.metrics.v: key=time unit=s
     one_of b 2 110000 min key=time unit=ms take=max job.metrics.v: key=time unit=ms
     one_of c 3 3 min key=time unit=min
@@ -549,7 +543,6 @@ merge__three_databases__every_order_agrees()
 
 merge__computed_in_two_ways__no_value_until_the_next_run()
 {
-    local name
     for name in 1000 1; do
         toml sweep: objective=min:rate job: command='["echo", "time: 100", "{x}"]' \
             job.metrics.t: key=time metrics.rate: "expression = \"$name.0 / t\"" \
@@ -578,7 +571,6 @@ merge__two_sites_measured_the_same_job__median_of_both()
 {
     toml sweep: objective=min:t job: command='["sh", "-c", "cat value; : $0", "{x}"]' \
         job.metrics.t: key=t parallel_spec: x='[1]' >s.toml
-    local site
     for site in 10 40 20; do
         echo "t: $site" >value
         run_quietly -c s.toml -d "$site.db"

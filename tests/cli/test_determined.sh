@@ -139,7 +139,6 @@ script__under_the_sweep_of_dsat__tuned()
 
 script__under_the_sweep_of_a_trial__the_rate_of_the_least_loss_wins()
 {
-    local file
     stand_in_deepspeed
     sweep_of_example 2
     echo '{ "optimizer": { "type": "AdamW", "params": { "lr": 0.1, "eps": 1e-8 } } }' >ds_config.json

@@ -81,7 +81,6 @@ port__the_same_for_jobs_side_by_side__warned()
 
 launcher__not_told_its_port__warned()
 {
-    local launcher
     mkdir bin
     printf '#!/bin/sh\n' >bin/deepspeed
     cp bin/deepspeed bin/accelerate
@@ -177,7 +176,6 @@ sweep, because a job runs on this machine alone; use --executor ssh or slurm, or
 # Of all names by which predictions know them.
 devices_and_hosts__by_their_other_names__are_those_of_the_job()
 {
-    local hosts devices
     while read -r hosts devices; do
         toml job: 'command = "echo $MESHSWEEP_DEVICES {gpus} {nodes} {gpus_per_node}"' local: devices=2 \
             cluster_spec: "$hosts=1,2" "$devices=2" parallel_spec: dp=2,4 >sweep.toml

@@ -35,7 +35,6 @@ begun_sweep()
 
 database__disk_error__said_and_gone_on_from()
 {
-    local call file
     for call in pwrite pread sync; do
         for file in results.db results.db-wal; do
             [ "$call-$file" != pread-results.db-wal ] || continue # nothing is in it yet
@@ -90,7 +89,6 @@ state = 'failed')"
 # A user's quota is nothing that statvfs knows of: what the job wrote is cut off. On NFS that is told by the sync.
 log__over_a_quota__is_lost_and_no_verdict()
 {
-    local call number
     for call in pwrite sync; do
         for number in "$EDQUOT" "$ENOSPC"; do
             rm -rf results.db*
@@ -254,7 +252,6 @@ ok|1|3.0" "SELECT j.state, a.duration_ms BETWEEN 0 AND 30000, s.value FROM job A
 
 database__on_a_network_file_system__without_wal_and_said_so()
 {
-    local type name
     [ -f "$disturb" ] || skip "there is no $disturb"
     printf '%s\n' '[job]' 'command = ["true"]' '[training_spec]' 'x = [1, 2, 3]' >sweep.toml
     # A database that was made elsewhere gives its log up.

@@ -79,7 +79,6 @@ expect_once() # N
 
 sweep__of_ends__recorded()
 {
-    local engine
     for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 5 \
@@ -97,7 +96,6 @@ $engine|ok|0" "SELECT executor, coalesce(failure, state), exit_code FROM attempt
 
 request__of_devices_processors_and_time__taken()
 {
-    local engine
     for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 1 <<'END'
@@ -115,7 +113,6 @@ END
 
 job__deleted_by_hand__not_tried_again()
 {
-    local engine
     for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 2 'echo begun; [ {n} = 2 ] || sleep 300; echo "score: {n}"' </dev/null
@@ -157,7 +154,6 @@ cancel_two_that_began()
 
 run__cancelled__nothing_left_at_the_system()
 {
-    local engine
     for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 2 'echo begun; sleep 300' </dev/null
@@ -168,7 +164,6 @@ run__cancelled__nothing_left_at_the_system()
 
 request__that_is_refused__held_and_said_once()
 {
-    local engine
     for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 3 </dev/null
@@ -184,7 +179,6 @@ request__that_is_refused__held_and_said_once()
 
 limit__on_the_number_of_jobs__the_rest_later()
 {
-    local engine
     for engine in $(drawn_engines); do
         [ -n "$(limit_of "$engine")" ] || continue
         enter "$engine"
@@ -197,7 +191,6 @@ limit__on_the_number_of_jobs__the_rest_later()
 
 answer__lost__found_by_its_token()
 {
-    local engine
     for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 2 'echo {n} >>runs; echo "score: {n}"' </dev/null
@@ -214,7 +207,6 @@ answer__lost__found_by_its_token()
 
 runner__killed__its_jobs_collected_by_the_next()
 {
-    local engine
     for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 3 'echo {n} >>runs; until [ -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
@@ -295,7 +287,6 @@ exit 1|has no result'
 
 framed__log_that_is_wrong__no_result()
 {
-    local filter said
     while IFS='|' read -r filter said; do
         talkative_sweep 1 </dev/null
         echo "# $filter"
@@ -322,7 +313,6 @@ framed__log_of_a_failure_that_is_wrong__lost()
 
 framed__log_that_is_wrong_at_first__fetched_again()
 {
-    local filter said
     while IFS='|' read -r filter said; do
         talkative_sweep 1 </dev/null
         echo "# $filter"
@@ -350,7 +340,6 @@ framed__rotated_meanwhile__whole()
 
 framed__runner_killed_while_fetching__collected_by_the_next()
 {
-    local point
     need_fault_points
     for point in frame-written result-fetched; do
         talkative_sweep 2 </dev/null
@@ -431,7 +420,6 @@ for j in json.load(sys.stdin)["tried"]:
 
 check_executor__each_system__as_expected()
 {
-    local engine
     for engine in $(drawn_engines); do
         enter "$engine"
         engine_sweep "$engine" 1 true </dev/null
@@ -469,7 +457,6 @@ framed__system_without_fetch__refused()
 # Debian's kubectl, and a server of the part of the API that it asks. The server cannot validate: it has no schema.
 kubectl__real__against_a_server_of_its_own()
 {
-    local real
     [ "${MESHSWEEP_FULL-}" ] || skip "the real kubectl is tried by scripts/check.sh --full"
     real=$(type -P kubectl) || skip "kubectl is not installed (scripts/setup.sh full)"
     enter kubernetes

@@ -290,7 +290,6 @@ cwd = "absent-{x}"'
 # Names of files are bytes.
 directory__not_utf8__what_is_handed_over_runs()
 {
-    local odd
     odd=$(printf 'odd\377name')
     mkdir "$odd" 2>/dev/null || skip "this file system takes no such name"
     cd "$odd"
@@ -316,7 +315,6 @@ environment__empty__programs_are_found()
 
 secrets__nowhere_in_the_database()
 {
-    local secret
     one_job "command = [\"/bin/sh\", \"-c\", \"echo \$API_TOKEN \$PASSED_KEY \$LICENCE; echo \$LICENCE; exit 3\", \
 \"argument-hunter22\"]
 env = { API_TOKEN = \"hunter22\", URL = \"https://me:hunter22@host/\", LICENCE = \"li-{x}-cence-77\" }

@@ -75,7 +75,6 @@ seed = [1, 2]
 len = [1024, 4096]
 END
     run_ended 3 --keep-going
-    local with without
     with=$(sql "SELECT count(*) FROM results WHERE shape = 8 AND error LIKE '%ValueError%'")
     without=$(sql "SELECT count(*) FROM results WHERE shape <> 8")
     expect '[ "$with $without" = "16 32" ]'
@@ -126,7 +125,6 @@ END
 
 every_log__expected__named()
 {
-    local file
     for file in "$logs"/*; do
         file=${file##*/}
         [ "$file" = expected ] || grep -qF "$file " "$logs/expected" || fail "$file: nothing is expected of it"

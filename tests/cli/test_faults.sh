@@ -214,7 +214,6 @@ ok" "SELECT combinations, matched, duplicates, jobs, enumerated FROM sweep;
 
 first_part__before_the_rest_is_listed__runs()
 {
-    local section
     need_fault_points
     for section in '' parallel_spec; do
         rm -rf results.db*
@@ -228,7 +227,6 @@ first_part__before_the_rest_is_listed__runs()
 
 second_part__dying_around_it__all_are_there_once()
 {
-    local point
     need_fault_points
     for point in enumeration-committed enumerated:2 batch-written:2 batch-committed:2; do
         rm -rf results.db*
@@ -305,7 +303,6 @@ search__every_strategy_dying_around_its_trials__same_decisions()
 
 submission__dying_at_each_point__goes_to_slurm_once()
 {
-    local point
     need_fault_points
     for point in submission-written submitted submission-recorded; do
         rm -rf results.db* slurm bin

@@ -81,7 +81,6 @@ ended|' "SELECT state, iif(runner_id = 1, message, '') FROM fixture_start ORDER 
 
 server__runner_dies_around_a_start__nothing_left_and_all_ran()
 {
-    local point
     need_fault_points
     for point in fixture-recorded fixture-started; do
         rm -rf results.db* starts served
@@ -168,7 +167,6 @@ server__between__after_each_job()
 
 server__devices_of_its_own__no_job_has_them()
 {
-    local slots
     for slots in 1 2; do
         rm -rf results.db* starts served
         served_sweep 'devices = 1'

@@ -65,7 +65,6 @@ expect_as_good()
 
 each_table__trigger__refused_and_removed()
 {
-    local table
     good_database
     for table in $(sql "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'" good.db |
         draw_lines 3); do
@@ -119,7 +118,6 @@ END
 
 each_kind_of_part__refused_said_and_repaired()
 {
-    local parts change
     good_database
     while IFS=$'\t' read -r parts change; do
         change "$change"
@@ -138,7 +136,6 @@ each_kind_of_part__refused_said_and_repaired()
 # A writer makes them again as it makes them anyway.
 views_changed__run__made_again()
 {
-    local view
     good_database
     for view in results ranking current_sweep failures excluded progress; do
         change "DROP VIEW $view; CREATE VIEW $view AS SELECT 999 AS score"
@@ -158,7 +155,6 @@ views_changed__by_a_version_without_notes__made_again()
 
 own_tables_views_and_indexes__nothing_stops_and_they_stay()
 {
-    local command
     good_database
     change "CREATE TABLE mine (job INTEGER REFERENCES job (id), remark TEXT, twice AS (job * 2));
         CREATE UNIQUE INDEX mine_job ON mine (job); CREATE INDEX mine_sum ON mine (job + 1);
@@ -192,7 +188,6 @@ table__with_other_columns__not_repaired()
 
 every_command__foreign_trigger__refused()
 {
-    local command
     good_database
     change "CREATE TRIGGER evil AFTER INSERT ON metric BEGIN UPDATE metric SET value = 999; END"
     for command in run "run --retry-failed" plan status "status --json" results best "why x=1" "show 1" \

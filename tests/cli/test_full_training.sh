@@ -54,7 +54,6 @@ full_training__without_the_objective__ok_and_the_winner_stays()
     expect_said only_stdout_matches 0 '^full training of job 4 \(attempt 2\): ok after ' show 4
     expect "[ \$(grep -c '^attempt\$' .stdout) = 1 ]"
     # The metrics that it reported are there, and no result has a column of them.
-    local document
     for document in "status" "best" "show 4"; do
         # shellcheck disable=SC2086 # words
         expect_run only_stdout 0 $document --json

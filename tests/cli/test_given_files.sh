@@ -46,7 +46,6 @@ expect_problem() # TEXT [SED EXPRESSION...]
 # In its new directory it finds what it was given.
 command__printed__runs_by_hand()
 {
-    local command
     base
     sweep 's|^path = .*|path = "conf/config.yaml"|'
     run_silently 0

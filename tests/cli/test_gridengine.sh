@@ -238,7 +238,6 @@ ok|2|3" "SELECT coalesce(failure, state), number, count(*) FROM attempt GROUP BY
 
 runner__killed_around_the_submission__submitted_once()
 {
-    local moment
     cluster
     for moment in before after; do
         rm -rf results.db* sweep.toml
@@ -289,7 +288,6 @@ expect_counts_agree() # N
 
 jobs__300_while_runner_host_and_qmaster_die__counted_by_themselves()
 {
-    local i
     cluster
     configure 's/^slots .*/slots 40/' -mq all.q
     mkdir runs

@@ -36,7 +36,6 @@ statement__wrong_status__fails_and_says_where()
 
 statement__wrong_text__fails()
 {
-    local body
     for body in 'expect_stdout other' 'expect_no_stdout' 'expect_stdout_contains other' 'expect_stdout_lacks out' \
         'expect_stdout_matches ^ut' 'expect_stderr err2' 'expect_no_stderr' 'expect false' 'expect_file absent' \
         'expect_no_file .stdout' 'expect_file_contains .stdout other' 'expect_sql 2 "SELECT 1" new.db' \
@@ -62,7 +61,6 @@ start__before_it_says_anything__nothing_is_said()
 # Each is true of one stream; the other one is not silent, or the status or the text is another.
 statement_of_all__part_of_it_wrong__fails()
 {
-    local body
     for body in 'expect_only_stdout 3' 'expect_only_stdout 3 out' 'expect_only_stdout_contains 3 out' \
         'expect_only_stdout_matches 3 ^out' 'expect_only_stderr 3' 'expect_only_stderr 3 err' \
         'expect_only_stderr_contains 3 err' 'expect_only_stderr_matches 3 ^err' 'expect_silent 3' \

@@ -20,7 +20,6 @@ expect_all_ok()
 
 program__away_for_a_while__run_pauses_and_goes_on()
 {
-    local slots
     for slots in 1 4; do
         rm -rf results.db* bin away gone
         vanishing_sweep ''
@@ -67,7 +66,6 @@ program__away_for_good__given_up_with_a_status_of_its_own()
 
 release__while_it_pauses__tries_at_once()
 {
-    local began
     vanishing_sweep ''
     start_meshsweep run --progress plain
     # Its patience doubles: with two jobs held at first and one more after one and three seconds, the next try is
@@ -151,7 +149,6 @@ start__without_program_directory_or_launcher__said_before_anything()
 # Two jobs beside each other in the file, with others that go well.
 program__missing_for_some_jobs__those_fail()
 {
-    local slots
     for slots in 1 3; do
         rm -rf results.db*
         toml sweep: objective=max:score job: command='["{program}", "echo score: {x}"]' \

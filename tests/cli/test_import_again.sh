@@ -114,7 +114,6 @@ END
 
 every_change__imported_again__as_in_a_fresh_database()
 {
-    local what file script
     rows >table
     import_file
     cp import.toml file
@@ -139,7 +138,6 @@ every_change__imported_again__as_in_a_fresh_database()
 # The same with a second table that is read again, too; in the order of the tables and in the other.
 every_change__of_two_tables__as_in_a_fresh_database()
 {
-    local what file script
     rows >table
     import_file
     cp import.toml file
@@ -310,7 +308,6 @@ $PWD/other/1.csv"
 # Tables that come by one pipe after another are tables of their own; the same once more is the same.
 pipes__one_after_the_other__tables_of_their_own()
 {
-    local part
     import_file
     rows >1.csv
     for part in '1p; 2,4p' '1p; 5,7p' '1p; 2,4p'; do

@@ -34,7 +34,6 @@ END
 
 heads__commands__work()
 {
-    local name rows failed refused jobs command
     clone
     [ "$(expected | wc -l)" = "$(find configs/import/ -name '*.toml' | wc -l)" ] ||
         fail "a file has no sample"
@@ -121,7 +120,6 @@ qlora|32|q_proj v_proj|nf4|1' "SELECT peft, lora_rank, lora_targets, quantizatio
 
 converter__no_checkout__says_what_is_missing()
 {
-    local name
     clone
     mkdir empty
     while read -r name _; do

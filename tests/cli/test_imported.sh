@@ -177,7 +177,6 @@ predict__ran_and_should_not_have_fitted__shown_and_counted()
 # Values that are missing or have the rules' own marks in them are taken for no others.
 export_toml__jobs_of_a_table__those_and_no_other()
 {
-    local rows
     toml sweep: name=t job.metrics.step: better=min import.model: name=model import.training_spec: seq=seq \
         import.parallel_spec: p=p q=q import.metrics: step=step >import.toml
     for rows in 'A,1,1,2,1 A,1,4,4,2 B,1,2,,3 B,2,1,2,4' 'A,1,a|b,c,1 B,1,a,b|c,2 B,2,x,y,3 B,1,x,y,4' \

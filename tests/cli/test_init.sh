@@ -58,7 +58,6 @@ meshsweep: in train.log it finds step_time 112.495 ms, the median of 4 numbers: 
 # The log of each framework that is here brings its profile.
 log__of_a_framework__its_profile()
 {
-    local log profile
     while read -r log profile; do
         run_meshsweep init --from-log "$source_dir/tests/readers/$log.log"
         expect_only_stdout_contains 0 '# sure: it reads ' "profile = \"$profile\""
@@ -180,7 +179,6 @@ END
 # Its bar alone, from which Lightning's profile reads two metrics, does not make a script one of Lightning's.
 log__a_script_with_bars_like_lightnings__its_own_lines()
 {
-    local i
     for i in 1 2 3 4 5; do
         echo "Epoch 0:  ${i}0%|#####     | $i/10 [00:01<00:01,  4.9${i}it/s, loss=0.5]"
         echo "{\"step\": $i, \"train\": {\"tokens_per_sec\": 100$i, \"peak_mem_gb\": 12.5}}"
@@ -206,7 +204,6 @@ log__a_csv_file__its_columns()
 # A number that only grows is a clock; where there is nothing else, it is no step time either.
 log__time_since_the_start__is_no_step_time()
 {
-    local i
     for i in 1 2 3 4 5 6; do
         echo "step:$i/20 train_loss:9.5 train_time:$((350 * i))ms step_avg:350.25ms"
     done >clock.log
@@ -664,7 +661,6 @@ draft() # TABLE COUNTS
 
 nobody_to_ask__what_is_missing__said()
 {
-    local range
     expect_said only_stderr_contains 2 'meshsweep: init: which command should be run? For example: meshsweep init ' init
     expect_said only_stderr_contains 2 'init: which values should be tried?' init --script 'python3 train.py'
     echo loss,size >runs.csv
@@ -721,7 +717,6 @@ terminal__answers__written()
 
 terminal__answers_that_will_not_do__asked_again()
 {
-    local rest
     mkdir directory
     answer "it's" '' 'python3 train.py' micro_batch micro_batch=1,,2 a=true,2 '1x=2' 'a=1 a=2' \
         'micro_batch=1,2' none.log directory '' --
@@ -760,7 +755,6 @@ terminal__objective_unknown__asked()
 
 terminal__ended_or_interrupted__no_file()
 {
-    local before after
     for before in "" "true" "true a=1,2"; do
         for after in ^C ^D; do
             # shellcheck disable=SC2086 # answers

@@ -46,7 +46,6 @@ rates__in_whole_numbers_and_fractions__more_is_better()
 
 times__stay_times()
 {
-    local name
     for name in step_s step_time_s 'time (s)' 's/step'; do
         printf 'attention,%s\nflash,1.5\nsdpa,2.5\neager,3.5\n' "$name" >t.csv
         expect_said only_stdout_contains 0 'objective = "min:' init --from-table t.csv -o -
@@ -111,7 +110,6 @@ END
 
 labels__what_tells_rows_apart__is_a_key()
 {
-    local columns rows key jobs
     while IFS=';' read -r columns rows key jobs; do
         { echo "$columns"; tr ' ' '\n' <<<"$rows"; } >t.csv
         imported t.csv
@@ -148,7 +146,6 @@ END
 
 devices__of_hosts_and_degrees__at_least_one_each()
 {
-    local columns rows counts
     while IFS=';' read -r columns rows counts; do
         { echo "$columns"; tr ' ' '\n' <<<"$rows"; } >t.csv
         imported t.csv

@@ -10,7 +10,6 @@ install_it()
 
 installed__files__all_there()
 {
-    local file
     install_it
     for file in bin/meshsweep bin/meshsweep-trainer share/man/man5/meshsweep.5 share/doc/meshsweep/README.md \
         share/doc/meshsweep/LICENSE share/doc/meshsweep/docs/reference.md share/meshsweep/configs/quickstart.toml \
@@ -33,7 +32,6 @@ installed__files__all_there()
 # Sections of the manual page that messages point to are there.
 manual_of_the_sweep_file__sections__all_that_messages_name()
 {
-    local section
     run_command awk -f "$source_dir/scripts/manual_page.awk" -v version=1 "$source_dir/docs/reference.md"
     expect_only_stdout_contains 0 '.TH MESHSWEEP 5'
     cp .stdout meshsweep.5

@@ -18,7 +18,6 @@ expect_values() # LINES
 
 links__in_place_of_what_the_runner_writes__not_followed()
 {
-    local file
     for file in cut log stream directory; do
         echo precious >"$file"
     done

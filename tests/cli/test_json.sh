@@ -350,7 +350,6 @@ every_document__valid_and_of_one_type_each()
     document table replay --json -c table.toml -d table.db --strategy grid --group-by layers
     document table ask -c table.toml -d table.db <(echo '{"tp": 2, "layers": 4}')
     document failed why --json -d typed.db x=2 fused=false
-    local chosen
     chosen=$(sql "SELECT max(job_id) FROM trial" searched.db)
     document searched status --json -d searched.db
     document searched show --json -d searched.db "$chosen"
@@ -415,7 +414,6 @@ examples__of_the_page__are_what_is_printed()
 # Every command with --json has a schema, and no other but those that print JSON without being asked.
 commands__with_json__have_a_schema()
 {
-    local command
     for command in $("$meshsweep" help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'); do
         if "$meshsweep" help "$command" | grep -qE '^ +--json' || [[ $command = ask || $command = tell ]]; then
             cmp <("$meshsweep" help --schema "$command") "$schemas/$command.json" || fail "help --schema $command"

@@ -59,7 +59,6 @@ limits__that_know_the_attempt__are_recorded_with_it()
 idle_timeout = "CASE last_failure WHEN '"'timeout'"' THEN x * 1m ELSE '"'30s'"' END"'
     printf '[retry]\ntimeout = 3\nbackoff = 0\n' >>sweep.toml
     expect_said only_stdout_contains 0 'until its time limit, which is that of its first attempt' plan
-    local key
     key=$(sed -nE 's/^\+ ([0-9a-f]{16}) .*/\1/p' .stdout | head -n 1)
     run_silently 3 -j 2
     expect_sql "1|200|200|30000
@@ -218,7 +217,6 @@ interrupt__three_times__waits_for_no_grace()
 
 terminate_and_hang_up__stop_at_once()
 {
-    local name number
     waiting_sweep
     for name in TERM HUP; do
         : >pids
@@ -267,7 +265,6 @@ waits()
 # it took is all the same the time from its start to its end.
 runner_and_job__stopped_for_longer_than_the_limit__go_on()
 {
-    local job waited
     started_job
     job=$(cat pid)
     signal_command STOP

@@ -44,7 +44,6 @@ expect_ended_for_cut() # SENTENCE [END]
 
 log__cut_during_a_run__said_and_gone_on_from()
 {
-    local bytes
     for bytes in 0 100 30000; do
         rm -rf results.db* go
         start_cut_run
@@ -55,7 +54,6 @@ log__cut_during_a_run__said_and_gone_on_from()
 
 log_index__cut_during_a_run__no_bus_error_and_nothing_lost()
 {
-    local bytes
     for bytes in 0 4096 30000; do
         rm -rf results.db* go
         start_cut_run
@@ -80,7 +78,6 @@ log__emptied_by_a_checkpoint_during_a_run__goes_on()
 log__cut_after_a_runner_was_killed__said_and_gone_on_from()
 {
     need_fault_points
-    local bytes
     small_sweep sweep.toml
     for bytes in 0 4000; do
         rm -rf results.db*
@@ -118,7 +115,6 @@ ask_on() # FD SQL
 # log.
 log__cut_when_copied_in_part__damage_said_each_time()
 {
-    local writer reader
     small_sweep sweep.toml
     run_silently 0
     mkfifo writes reads

@@ -9,7 +9,6 @@ command_names()
 
 manual__page__every_command_and_no_warning()
 {
-    local name
     expect_said only_stdout_contains 0 '.SH EXIT STATUS' manual
     for name in $(command_names); do
         expect "sed 's/[\\]//g' .stdout | grep -qx '.SS $name'"
@@ -21,7 +20,6 @@ manual__page__every_command_and_no_warning()
 
 help__every_command__one_screen_with_an_example()
 {
-    local name
     for name in $(command_names); do
         run_meshsweep "$name" --help
         expect_only_stdout_contains 0 'example:' '  meshsweep ' '--color WHEN'
@@ -44,7 +42,6 @@ help__every_command__one_screen_with_an_example()
 
 bash_completion__commands_options_choices()
 {
-    local reply
     expect_run only_stdout 0 completion bash
     cp .stdout completion.bash
     printf '%s\n' 'source ./completion.bash' 'COMP_WORDS=("$@")' 'COMP_CWORD=$(($# - 1))' _meshsweep \
@@ -73,7 +70,6 @@ bash_completion__commands_options_choices()
 
 completions__other_shells__every_command()
 {
-    local name
     expect_said only_stdout_contains 0 '#compdef meshsweep' completion zsh
     for name in $(command_names); do
         expect "grep -qx '$name)' .stdout"
@@ -212,7 +208,6 @@ offers__combination__its_keys_then_their_values()
 
 offers__predictions_and_candidates__what_conditions_may_name()
 {
-    local name
     toml predict: framework=torch-ddp job: command='["true"]' training_spec: micro_batch=1,2 layers=2 heads=2 \
         hidden=64 seq_len=64 vocab=100 >sweep.toml
     offer predictions predict --where "verdict = 'fits' AND predicted_t"
@@ -242,7 +237,6 @@ verdict = 'fits' AND predicted_time_here"
 
 offers__elsewhere_or_nowhere__silent()
 {
-    local words
     recorded_sweep
     mkdir other empty
     mv results.db results.db.d other
@@ -277,7 +271,6 @@ offers__elsewhere_or_nowhere__silent()
 # A million jobs are not looked through for those that begin with a digit.
 offers__many_jobs__at_once()
 {
-    local columns begun took
     recorded_sweep
     columns=$(sqlite3 results.db "SELECT group_concat(name) FROM pragma_table_info('job') WHERE cid > 1")
     sqlite3 results.db "WITH RECURSIVE n(i) AS (SELECT 13 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)

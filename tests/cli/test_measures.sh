@@ -272,7 +272,6 @@ condition__metric_was_not_reported__cannot_be_told()
 
 condition__search__infeasible_is_a_failed_trial()
 {
-    local strategy
     for strategy in model random binary; do
         rm -rf results.db* runs
         trainer
@@ -286,7 +285,6 @@ condition__search__infeasible_is_a_failed_trial()
 
 condition__wrong__told_at_check_with_its_place()
 {
-    local condition
     for condition in "peak_memory <= 70 Gib" "peak_memory <= 70 s" "micro_batch < 4" "peak_mem < 70"; do
         trainer
         add_behind 'objective = .*' "subject_to = [\"iter_ms < 1\", \"$condition\"]"

@@ -32,7 +32,6 @@ parts()
 # Commands look at the newest sweep of a database, to which a job of both belongs, whichever comes first.
 two_sweeps__merged__jobs_of_the_newest_in_it_and_the_others_told()
 {
-    local first second
     shared_sweep
     part a.db 'n <= 2 OR n = 4' 0
     sed -i 's/^n = .*/n = [4, 5]/; s/^objective/name = "later"\nobjective/' sweep.toml
@@ -116,7 +115,6 @@ spent_merging() # DATABASE OUTPUT
 # A job already there is looked up, not looked through: 6,000 jobs again took a hundred times as long as at first.
 merged_again__many_jobs__no_longer_than_the_first_time()
 {
-    local first again
     toml sweep: objective=max:score job: command='["/bin/echo", "score: {x}"]' \
         job.metrics.score: regex='score: ([0-9]+)' training_spec: x="[$(seq -s , 6000)]" >sweep.toml
     expect_run only_stdout 0 run --progress none -d a.db --limit 1
@@ -180,7 +178,6 @@ merges() # ROWS DATABASE...
 # A table's rows are those of whoever read it last, wherever it was first.
 tables__corrected_and_undone__merged_as_they_are_now()
 {
-    local all
     table 1.csv 1,10 2,20
     table 2.csv 2,5 3,30
     imports a.db 1.csv
@@ -234,7 +231,6 @@ tables__imported_in_both__merged_once()
 
 tables__imported_undone_and_merged_at_random__recounted()
 {
-    local seed
     python3 -c '' 2>/dev/null || skip "Python is not installed"
     for seed in 4 ${MESHSWEEP_FULL:+5 6}; do
         mkdir "$seed"
@@ -247,7 +243,6 @@ tables__imported_undone_and_merged_at_random__recounted()
 # Combinations that a machine excludes for want of devices do not make its part another sweep.
 parts__of_machines_with_other_devices__one_sweep()
 {
-    local first second
     toml sweep: objective=max:score local: devices=0 hostfile=hosts several_hosts=true \
         job: command='["/bin/echo", "score: {num_devices_per_host}"]' job.metrics.score: key=score \
         cluster_spec: num_devices_per_host=1,2,4 >sweep.toml
@@ -302,7 +297,6 @@ sources__wrong__refused_and_nothing_changed()
 
 shards__merged__as_one_run()
 {
-    local k
     shared_sweep
     sed -i 's/^n = .*/n = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]/' sweep.toml
     expect_run only_status 3 run -d one.db --progress none
@@ -350,7 +344,6 @@ shard__status_and_plan__tell_how_many_are_others()
     expect_sql 0 "SELECT count(*) FROM meta WHERE name = 'shard'"
     run_meshsweep run --shard 1/3 --progress none
     expect_only_stderr_matches 0 '^meshsweep: shard 1/3: [0-4] jobs belong to other shards$'
-    local others
     others=$(sed 's/.*3: \([0-9]*\) jobs.*/\1/' .stderr)
     expect_said only_stdout_contains 0 "the last run was of shard 1/3: $others jobs belong to other shards" status
     expect_said only_stdout_contains 0 "shard 1/3: $others matches belong to other shards" plan --shard 1/3
@@ -358,7 +351,6 @@ shard__status_and_plan__tell_how_many_are_others()
 
 shard__wrong__told_with_an_example()
 {
-    local wrong
     small_sweep
     for wrong in 0/8 9/8 3/0 third 3 3/8/1 -1/8 / 3/; do
         run_meshsweep plan --shard="$wrong"
@@ -416,7 +408,6 @@ far_side__without_meshsweep__copied_by_sqlite3()
 
 pull__wrong__told_and_nothing_changed()
 {
-    local wrong
     parts
     stand_in_ssh
     for wrong in -oProxyCommand=x:b.db :b.db node1:; do

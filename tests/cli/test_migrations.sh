@@ -26,7 +26,6 @@ expect_tables_of() # VERSION
 
 every_version__run__becomes_the_schema_of_a_fresh_file()
 {
-    local version
     small_sweep sweep.toml
     run_silently 0 -d fresh.db
     schema fresh.db >fresh
@@ -93,7 +92,6 @@ older_version__all_jobs_done__none_runs_again()
 # All that reads an old database reads what `upgrade` makes of it, and changes nothing.
 older_version__read__as_if_upgraded_and_unchanged()
 {
-    local version before command
     for version in $(drawn_versions 8); do
         old_database "$version"
         rm -rf new
@@ -197,7 +195,6 @@ upgrade__newest_absent_or_in_the_way__said()
 
 upgrade__twice_of_one_name_or_without_a_copy__as_asked()
 {
-    local i
     for i in 1 2; do
         old_database 3
         cp results.db.schema-3 first 2>/dev/null || true
@@ -229,7 +226,6 @@ upgrade__twice_of_one_name_or_without_a_copy__as_asked()
 # As a program leaves it that dies while it makes a new one.
 half_made_file__run__goes_on_without_a_copy()
 {
-    local version
     small_sweep sweep.toml
     for version in 1 12 $((newest - 1)); do
         old_database "$version"
@@ -289,7 +285,6 @@ migration__that_fails__leaves_the_version_before()
 
 migration__killed_in_the_middle__leaves_the_version_before()
 {
-    local step
     need_fault_points
     small_sweep sweep.toml
     for ((step = 1; step < newest; step++)); do

@@ -168,7 +168,6 @@ deepspeed__engine_profiles_or_is_given_the_numbers()
     expect_sql 8 'SELECT count(*) FROM results WHERE predicted_memory > 6e9'
     expect_file_contains autotuning_results/summary.txt 'Total number of experiments: 8.'
     expect_file autotuning_results/profile_model_info/model_info.json
-    local info
     for info in '{"profile": false}' '{"num_params": 1000000000, "activation_mem_per_gpu": 500000000}'; do
         echo "{$config, \"autotuning\": {\"enabled\": true, \"num_gpus\": 2, \"model_info\": $info}}" >ds.json
         expect_run only_stderr 0 deepspeed --progress none -d told.db train.py --deepspeed ds.json

@@ -42,7 +42,6 @@ forbidden_files()
 
 every_command_with_output_file__file_of_the_database__refused()
 {
-    local command file words
     finished_sweep
     content >before
     # init replaces no file at all: test_init.sh.
@@ -72,7 +71,6 @@ every_command_with_output_file__file_of_the_database__refused()
 
 every_command_with_output_file__what_it_reads__refused()
 {
-    local command file
     small_sweep
     printf 'include = ["more.toml"]\n%s\n' "$(cat sweep.toml)" >sweep.new
     mv sweep.new sweep.toml
@@ -121,7 +119,6 @@ best_directory__where_the_sweep_file_is__refused()
 
 database_name__of_a_file_beside_a_database__refused()
 {
-    local ending
     finished_sweep
     content >before
     for ending in -wal -shm -journal .lock; do

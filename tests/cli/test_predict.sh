@@ -257,7 +257,6 @@ check__derived_model_that_contradicts_itself__told_at_predict()
 # Pruned jobs run only when that is asked for: no seed draws any of them, be they near the memory or far above.
 audit__not_asked_for__none_runs()
 {
-    local seed
     predicted_sweep
     sed -i 's/^prune = .*/prune = "certain"/; s/^device_memory = .*/device_memory = "8MiB"/
             s/^layers = .*/layers = [3, 4, 5]/; s/^hidden = .*/hidden = [90, 96, 102]/
@@ -439,7 +438,6 @@ predicted()
 
 device__known_one_changed__only_what_the_row_says()
 {
-    local time slower
     devices_sweep H100 'name = "H100-80GB"' 'source = "its board"'
     time=$(predicted predicted_time)
     devices_sweep H100 'name = "NVIDIA H100"' 'peak_flops = 200e12'

@@ -374,7 +374,6 @@ printed_commands__typed__work()
 # An exception that nothing needs any more hides nothing.
 exceptions__each__printed_somewhere()
 {
-    local command
     (cd "$source_dir" && commands_of_documents README.md CONTRIBUTING.md docs/*.md \
         configs/*.toml configs/*/*.toml) | cut -d '|' -f 2- >commands
     commands_of_help | cut -d '|' -f 2- >>commands

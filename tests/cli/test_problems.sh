@@ -13,7 +13,6 @@ expect_problems() # COMMAND
 
 everything__wrong_in_one_file__reported_in_its_order()
 {
-    local command
     toml sweep: name=mixed objectiv=max:score disable_rules='["world-sise"]' \
         job: command='["./job.sh", "{hiden}", "{job_dir}"]' repeat=three timeout='layerz * 60' \
         env='{ KEY = "{parallel_spec.tpp}" }' model:: hidden=128 layers='[]' \
@@ -155,7 +154,6 @@ y = 2' '17:5: "y" is given twice'
 
 expressions__as_other_languages_write_them__said_how_sql_does()
 {
-    local expression said
     while IFS='|' read -r expression said; do
         expect_reported 'y =' "$(toml y=10 derive: "z = '$expression'" "w = 'x'")" "18:1: derived key \`z\`: $said"
     done <<'END'

@@ -81,7 +81,6 @@ end_profile_step__of_dsat_not_given__more_steps_where_they_are_short()
 # A job is measured once the steps that a search asked for are: the winner is launched to its end.
 end_profile_step__of_any_strategy__the_job_is_best_and_launched_to_its_end()
 {
-    local strategy
     for strategy in dsat-binary random; do
         steps_sweep "strategy = \"$strategy\"" 'max_trials = 2' 'start_profile_step = 1' 'end_profile_step = 3' \
             'racing = false'

@@ -10,7 +10,6 @@ run_query() # NAME
 
 queries__every_one__has_a_case_here_and_says_what_it_is()
 {
-    local file name
     for file in "$source_dir"/sql/queries/*.sql; do
         name=$(basename "$file" .sql)
         expect "grep -q '^$name\$' <<<'$(sed -n 's/^    run_query //p' "$tests_source_dir/cli/test_queries.sh")'"
@@ -20,7 +19,6 @@ queries__every_one__has_a_case_here_and_says_what_it_is()
 
 queries__of_an_empty_database__no_error()
 {
-    local file
     fixture_database "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" "DELETE FROM exclusion" \
         "DELETE FROM rule" "DELETE FROM sweep" "DELETE FROM spec"
     for file in "$source_dir"/sql/queries/*.sql; do

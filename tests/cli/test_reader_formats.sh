@@ -218,7 +218,6 @@ expect_own_samples() # DATABASE
 # The job's own word is the most specific source: a step that is told of twice is one sample.
 metrics_file__beside_the_log__each_sample_once()
 {
-    local file
     export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7
     speaks_twice "$source_dir"/configs/*.toml
     for file in "$source_dir"/configs/profiles/*.toml; do
@@ -236,7 +235,6 @@ metrics_file__beside_the_log__each_sample_once()
 
 profiles__every_metric__has_a_direction()
 {
-    local file
     for file in "$source_dir"/configs/profiles/*.toml; do
         awk -v file="${file##*/}" '
             function judge() { if (name && !better) { print file ": " name " has no direction"; bad = 1 } }

@@ -61,7 +61,6 @@ expect_given()
 
 each_recipe__run__its_axes_reach_the_files()
 {
-    local name
     for name in $recipes; do
         lay_framework "$name"
         cp "$source_dir/configs/cookbook/$name.toml" sweep.toml
@@ -144,7 +143,6 @@ commands() # RECIPE
 
 each_framework__init__its_axes_reach_the_files()
 {
-    local name words
     for name in $recipes; do
         read -r -d '' -a words < <(commands "$name") || [ "$name" != nemo ] || continue
         lay_framework "$name"

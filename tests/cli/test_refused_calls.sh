@@ -24,7 +24,6 @@ is_gone() # PID
 
 timeout__calls_refused__asked_to_end_and_nothing_left()
 {
-    local profile
     for profile in docker-19 no-pidfd-open no-pidfd-signal old-pidfd-signal strict; do
         rm -rf results.db* grandchild
         lasting_sweep

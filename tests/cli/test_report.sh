@@ -78,7 +78,6 @@ report__hostile_names__stay_text()
 # Whose memory it is stands with its unit.
 report__memory_with_counter_and_rank__in_its_unit()
 {
-    local unit
     for unit in "unit = 'GiB', counter = 'reserved'" "unit = 'GiB', rank = '0'" \
         "unit = 'GiB', counter = 'reserved', rank = 'first'"; do
         # The usual name goes before another with the word in it.
@@ -312,7 +311,6 @@ report__curves_of_many_jobs__bounded_and_said()
         "WITH s(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < 59) INSERT INTO metric (attempt_id, name,
             sequence, step, value) SELECT j.id, 'throughput', i, i, j.id + i / 7.0 FROM s, job AS j WHERE j.id >= 100"
     write_report
-    local kept
     kept=$(embedded curve-data "(SELECT count(*) FROM json_each(page))")
     expect "[ '$kept' -gt 500 ] && [ '$kept' -lt 2000 ]"
     expect_file_contains report.html " This page has the curves of $kept of 2001 jobs"

@@ -74,7 +74,6 @@ browser__report__effects_and_predictions_lie_where_they_are()
 
 browser__report__extreme_values__no_plot_breaks()
 {
-    local sql
     for sql in "UPDATE summary SET value = 1.7e308 WHERE attempt_id = 1 AND name = 'throughput'" \
         "UPDATE summary SET value = CASE attempt_id WHEN 1 THEN 1.7e308 ELSE -1.7e308 END" \
         "UPDATE summary SET value = 5e-324" "UPDATE summary SET value = 0.0"; do

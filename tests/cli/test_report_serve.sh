@@ -68,7 +68,6 @@ serve__finished_sweep__the_page_and_its_files()
     expect '[[ $url =~ ^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/$ ]]'
     wait_until page_stands 10
     expect_file_contains got 'text/html' '<section id="overview"'
-    local file
     file=$(find results.db.d -type f -name '*.log' | head -n 1)
     expect_got 200 "$url$file"
     expect_file_contains got 'Content-Type: text/plain; charset=utf-8'
@@ -89,7 +88,6 @@ serve__foreign_requests__refused()
 {
     fixture_database
     serve --serve
-    local base
     base=$(origin_of_url)
     wait_until page_stands 10
     expect '! grep -q Access-Control got'
@@ -142,7 +140,6 @@ serve__while_jobs_run__told_line_by_line()
     expect_file_contains got '<div class="card ok"><b>2</b><span>ok</span></div>'
     python3 "$tests_source_dir/cli/http_get.py" --events 100 "${url}events" >events 2>/dev/null </dev/null &
     wait_until '[ -s events ]' 10
-    local before
     before=$(sed -En 's/.*"version":([0-9]+).*/\1/p' events | tail -n 1)
     touch go
     wait_command only_stderr 0
@@ -160,7 +157,6 @@ assert '<div class="card ok"><b>4</b><span>ok</span></div>' in lines, lines
 assert not any("--- rows" in line or "addEventListener" in line for line in lines), "the script did not change"
 assert not any(line.startswith("<!DOCTYPE") for line in lines)
 END
-    local ended
     ended=$(sed -En 's/.*"version":([0-9]+).*/\1/p' events | tail -n 1)
     # A new sweep in the same file, after the end of the run.
     sed -i 's/y = \[10, 20\]/y = [10, 20, 30]/' sweep.toml
@@ -313,7 +309,6 @@ for number in range(2):
 END
     fixture_database
     cp results.db first.db
-    local pages
     export COUNT_SAID="$PWD/counted"
     for pages in 1 40; do
         cp first.db results.db
@@ -492,7 +487,6 @@ serve__nothing_to_serve__said()
 serve__wrong_address__said()
 {
     fixture_database
-    local wrong
     for wrong in 127.0.0.1:x :99999 '[::1' '[]:80' a:b:80: 70000; do
         run_meshsweep report --serve="$wrong"
         expect '[ "$status" = 2 ] || [ "$status" = 1 ]'
@@ -509,7 +503,6 @@ serve__port_in_use__said()
 {
     fixture_database
     serve --serve
-    local port
     port=$(sed -E 's|.*:([0-9]+)/.*|\1|' <<<"$url")
     run_meshsweep report --serve="$port"
     expect_only_stderr 1 "meshsweep: --serve 127.0.0.1:$port: Address already in use; another program listens there; "\

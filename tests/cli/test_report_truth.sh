@@ -238,7 +238,6 @@ sentences__4000_jobs__true()
 
 sentences__imported_tables__true()
 {
-    local name
     for name in fms internevo ultrascale vtrain torchtitan; do
         python3 "$source_dir/scripts/tables/$name.py" "$tests_source_dir/data/$name" >table.csv
         expect_run only_status 0 import -c "$source_dir/configs/import/$name.toml" -d "$name.db" table.csv

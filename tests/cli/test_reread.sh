@@ -124,7 +124,6 @@ timeout|2" "SELECT failure, count(*) FROM job WHERE state = 'failed' GROUP BY 1"
 
 not_kept__cut_or_gone_or_unreadable__counted_named_and_as_before()
 {
-    local log
     ends_sweep stp
     sed -i 's/^x = .*/x = [1, 2]/' s.toml
     run_it

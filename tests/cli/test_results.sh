@@ -42,7 +42,6 @@ results__where_sort_columns__csv()
 # reported (4) is no result.
 results__sorted_by_a_metric__numbers_first()
 {
-    local way rows limit
     fixture_database "UPDATE summary SET value = NULL WHERE attempt_id = 2 AND name = 'throughput'" \
         "UPDATE summary SET value = 1e308 WHERE attempt_id = 3 AND name = 'throughput'" \
         "INSERT INTO summary (attempt_id, name, value, count) VALUES (4, 'throughput', 100.0, 1)"

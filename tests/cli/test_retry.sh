@@ -42,7 +42,6 @@ start_waiting()
 
 backoff__runner_killed__stands_in_the_database()
 {
-    local due
     retry_sweep 'exit = 2
 backoff = "1h"
 backoff_max = "2h"'
@@ -216,7 +215,6 @@ ok|3
 # before it.
 failures__alike_after_an_attempt_was_ok__no_pause()
 {
-    local first
     toml sweep: objective=max:v job: command='["/bin/sh", "-c", "[ {n} -gt 2 ] && exit 1; echo v: {n}"]' repeat=3 \
         job.metrics.v: regex='"v: ([0-9]+)"' training_spec: n=1,2,3,4,5,6,7,8 >sweep.toml
     for first in "" "--limit 2"; do

@@ -81,7 +81,6 @@ started_through_a_link_from_elsewhere__works()
 
 ended__never_started_again()
 {
-    local code
     stand_in_tree
     for code in 0 2 3 4; do
         plan "exit $code"
@@ -106,7 +105,6 @@ quickstart_out_of_memory__as_intended()
 
 quickstart__tool_not_installed__says_how_to_run_it()
 {
-    local path
     stand_in_tree
     path=$(echo "$PATH" | tr : '\n' | while read -r folder; do [ -x "$folder/meshsweep" ] || echo "$folder"; done |
         paste -sd :)
@@ -158,7 +156,6 @@ command_that_runs_no_jobs__not_started_again()
 
 signal__reaches_the_tool_and_ends_the_script()
 {
-    local name number
     stand_in_tree
     for name in TERM INT HUP; do
         number=$(kill -l "$name")

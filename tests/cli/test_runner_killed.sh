@@ -36,7 +36,6 @@ runner_killed__next_start__ends_what_is_left_and_runs_it_again()
 # Whatever befalls the runner, it is no fault of what it ran.
 runner_killed__ten_times_with_the_defaults__nothing_failed()
 {
-    local i
     waiting_sweep
     for i in 1 2 3 4 5 6 7 8 9 10; do
         kill_runner_at_work 2
@@ -57,7 +56,6 @@ echo "$1 $2" >>ran.log
 [ "$1 $2" != "1 10" ] || [ -e tame ] || { kill -KILL "$PPID"; sleep 60; }
 echo "score: $(($1 * $2))"
 END
-    local i
     for i in 1 2 3; do
         expect_command only_stderr 137 bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
     done

@@ -52,7 +52,6 @@ fail_of() # WHAT
 
 sbom__program__every_library_and_text()
 {
-    local file count
     make_sbom
     expect_after only_stdout 0 check_sbom sbom.json
     # Each library, by the package of its own file.
@@ -127,7 +126,6 @@ sbom__made_again__same_bytes()
 # A check that finds nothing would pass everything.
 check_spdx__broken__refused()
 {
-    local change
     make_sbom
     while IFS= read -r change; do
         python3 -c "import json; d = json.load(open('sbom.json')); $change; json.dump(d, open('broken.json', 'w'))"

@@ -49,7 +49,6 @@ plan__after_some_trials__what_is_left()
 
 stopped_and_killed__resumed__same_decisions()
 {
-    local strategy
     for strategy in random binary asha model dsat-asha deepspeed-model; do # the others: test_faults.sh
         search_sweep "strategy = \"$strategy\"" 'max_trials = 12'
         search_ended -j 1 -d "$strategy-whole.db"
@@ -140,7 +139,6 @@ bad_values__file_and_command_line__status_2_at_once()
 # A number that is none, no number at all, no job at all: ends, with a sentence.
 nothing_to_win__search_ends_and_says_why()
 {
-    local strategy
     for strategy in binary asha model dsat-random deepspeed-model; do
         search_sweep "strategy = \"$strategy\"" 'max_trials = 4'
         echo 'echo "throughput: nan"' >job.sh
@@ -167,7 +165,6 @@ impossible_searches__plan_and_check__status_2_and_nothing_made()
 {
     search_sweep 'strategy = "random"' 'max_slots = 2'
     printf '[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = 4\n' >>sweep.toml
-    local command
     for command in "plan" "run --dry-run" "plan --only micro_batch=1" "check sweep.toml"; do
         # shellcheck disable=SC2086 # words
         expect_said only_stderr 2 "meshsweep: max_slots: a trial needs 4 devices, but at most 2 may be in use" $command

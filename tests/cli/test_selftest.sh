@@ -64,7 +64,6 @@ find_group()
 # The group is of a runner that was killed with all that watched over it, and whose database is gone.
 killed_runner__nobody_comes_after_it__its_empty_group_is_removed()
 {
-    local group above dead
     find_group
     # A group of its own, where no runner beside this test, which may not see our processes, looks for the dead.
     above=$group group=$group/meshsweep-test.$$
@@ -94,7 +93,6 @@ killed_runner__nobody_comes_after_it__its_empty_group_is_removed()
 # Nothing tells whose it is but the cgroup that it is in.
 killed_runner__grandchild_without_environment__ended()
 {
-    local group pid
     find_group
     small_sweep sweep.toml
     sed -i 's/^command = .*/&\ngrace = "100ms"/' sweep.toml

@@ -93,7 +93,6 @@ script__from_specs__options()
 # Slurm's states of a job that never wrote a word, and what those come to.
 states__of_a_silent_job__as_the_table_says()
 {
-    local state class message
     while IFS='/' read -r state class message; do
         rm -rf results.db* slurm bin
         stand_ins hold
@@ -136,7 +135,6 @@ limits__that_know_the_attempt__grow_by_what_failed()
     echo 'PREEMPTED|None|n1' >slurm/state.1
     echo 'OUT_OF_MEMORY|OutOfMemory|n1' >slurm/state.2
     echo 'TIMEOUT|TimeLimit|n1' >slurm/state.3
-    local i
     touch slurm/hold
     start_until '[ -f slurm/job.4 ]' 30 run --executor slurm --progress none
     SLURM_ARRAY_JOB_ID=4 SLURM_ARRAY_TASK_ID=0 sh slurm/job.4
@@ -155,7 +153,6 @@ timeout|600000|4096
 
 preempted__more_often_than_a_job_may_be_lost__again_and_again()
 {
-    local i
     stand_ins hold
     for i in 1 2 3 4; do
         echo 'PREEMPTED|None|n1' >"slurm/state.$i"
@@ -170,7 +167,6 @@ ok|||1" "SELECT state, failure, blame, count(*) FROM attempt GROUP BY 1 ORDER BY
 
 states__that_pass__waited_for()
 {
-    local state
     for state in 'PENDING|Priority|' 'CONFIGURING|None|' 'REQUEUED|None|' 'SUSPENDED|None|n1' 'COMPLETING|None|n1' \
         'A_NEW_STATE|None|n1'; do
         rm -rf results.db* slurm bin
@@ -411,7 +407,6 @@ queue__that_does_not_begin_them__waiting_and_not_running()
 
 runner__killed_before_or_after_the_submission__submitted_once()
 {
-    local moment
     for moment in kill-before kill-after; do
         rm -rf results.db* slurm bin
         stand_ins

@@ -142,7 +142,6 @@ END
 
 runner__killed_around_the_submission__submitted_once()
 {
-    local moment
     cluster
     for moment in before after; do
         rm -rf results.db* sweep.toml
@@ -204,7 +203,6 @@ let_all_end()
 
 controller__rolled_back_to_when_all_were_pending__each_once()
 {
-    local before
     cluster
     scontrol update partitionname=main state=down
     cluster_sweep 16 'echo {n} >>runs; echo "score: {n}"' </dev/null

@@ -52,7 +52,6 @@ controller__that_starts_a_running_task_again__the_first_goes_on()
 
 task__ended_and_pending_again__interrupted_and_another_attempt()
 {
-    local task
     stand_ins hold
     echo 'RUNNING|None|n1' >slurm/state.1
     slurm_sweep 1 'echo run >>runs; [ "$MESHSWEEP_NUMBER" != 1 ] || sleep 300; echo "score: 1"' </dev/null
@@ -72,7 +71,6 @@ ok|" "$ends"
 
 node__frozen_and_awake_again__late_attempt_writes_no_more()
 {
-    local task pids
     stand_ins hold
     echo 'RUNNING|None|n1' >slurm/state.1
     printf '%s\n' 'echo >>begun' 'until [ "$MESHSWEEP_NUMBER" != 1 ] || [ -f go ]; do sleep 0.1; done' \

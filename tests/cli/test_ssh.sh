@@ -185,7 +185,6 @@ are_gone() # PID...
 
 hosts__connection_killed__held_named_and_not_charged()
 {
-    local left
     start_hosts
     ssh_sweep 3 'echo $$ >pid.{n}; until [ -e go ]; do sleep 0.1; done; echo end >>ended.{n}' <<'END'
 hosts = ["a2", "a3 slots=2"]
@@ -207,7 +206,6 @@ END
 
 hosts__one_stops_answering__its_jobs_run_elsewhere_when_it_has_ended_them()
 {
-    local left sessions
     start_hosts
     ssh_sweep 2 'echo $$ >pid.{n}; until [ -e go ]; do sleep 0.1; done; echo end >>ended.{n}' <<'END'
 hosts = ["a2", "a3"]

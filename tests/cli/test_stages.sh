@@ -57,7 +57,6 @@ stages__side_by_side__the_same_trials()
 # Asked for one by one and told elsewhere: the trials of a run.
 stages__asked_for__the_same_trials()
 {
-    local i
     staged_sweep
     expect_run only_stderr 3 run -j 1 --progress none -d run.db
     for i in 1 2 3 4 5 6 7 8 9 10 11; do
@@ -94,7 +93,6 @@ stages__replay__says_what_they_lose()
     expect_run only_status 3 run --progress none --strategy grid
     expect_run status 0 replay --strategy stage-by-stage,random --seeds 30
     expect_stdout_matches '^\| stage-by-stage \| '
-    local against
     for against in random grid; do
         expect_stdout_matches \
             "^stage-by-stage finds [0-9.]+ % (worse|better) than $against among all keys at once with as many trials "

@@ -92,7 +92,6 @@ $(pwd -P)/job.sh" "SELECT DISTINCT k.key FROM attempt, json_each(scripts) AS k O
 
 stale__declared_version__compared_with_the_file()
 {
-    local named
     done_sweep
     expect_sql '1.2|' "SELECT provenance->>'\$.versions.framework', provenance->>'\$.versions.absent' FROM runner"
     echo 1.3 >version

@@ -142,7 +142,6 @@ status__search__how_far_it_is_and_why_it_ended()
 # The advice then does that, whichever limits stand in the sweep file; the page of another database says the same.
 status__search_that_has_ended__what_it_left_out_runs_as_advised()
 {
-    local limit advised
     small_sweep sweep.toml
     sed 's/^x = .*/x = [1, 2, 3, 4, 5, 6]/' sweep.toml >plain.toml
     echo '[ ! -e slow ] || sleep 0.3; echo "score: $1$2"' >job.sh

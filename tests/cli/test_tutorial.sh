@@ -109,7 +109,6 @@ tutorial__word_by_word__works()
 # README's five minutes: its file as it is saved, its commands, and the form of what it shows.
 readme__word_by_word__works()
 {
-    local command
     stand_in_script
     awk 'block && /^```/ { exit } block { print } /^```toml/ { block = 1 }' "$source_dir/README.md" >nanogpt.toml
     sed -n 's/^    \$ //p' "$source_dir/README.md" | sed -E 's/ +#.*//' >commands
