@@ -74,10 +74,9 @@ command_changed__accepted__nothing_runs()
 {
     first_run
     change "$blank"
-    run_meshsweep accept --dry-run
-    expect_only_stdout_contains 0 '3 results were made otherwise than sweep.toml says now
+    expect_said only_stdout_contains 0 '3 results were made otherwise than sweep.toml says now
   command
-    was  /bin/sh -c '
+    was  /bin/sh -c ' accept --dry-run
     expect_sql 0 "SELECT count(*) FROM change"
     accept --why 'a blank more'
     expect_done 4
@@ -336,11 +335,10 @@ was__wrong__told_where()
 {
     sweep
     toml was: bathc=3 epochs=5 batch='{ renamed_from = "n" }' dropped='{ n = 1 }' >>sweep.toml
-    run_meshsweep plan
-    expect_only_stderr 2 'meshsweep: sweep.toml:13:1: [was]: no section has a key "bathc"; did you mean "batch"?
+    expect_said only_stderr 2 'meshsweep: sweep.toml:13:1: [was]: no section has a key "bathc"; did you mean "batch"?
 meshsweep: sweep.toml:14:1: [was]: no section has a key "epochs"
 meshsweep: sweep.toml:15:11: [was]: training_spec still has a key "n" (line 10)
-meshsweep: sweep.toml:16:13: [was]: training_spec still has a key "n" (line 10)'
+meshsweep: sweep.toml:16:13: [was]: training_spec still has a key "n" (line 10)' plan
     sweep
     printf '[was]\ndropped = ["seed"]\nbatch = { renamed_from = 3 }\n' >>sweep.toml
     expect_said only_stderr_contains 2 'sweep.toml:13:11: dropped must say which value the results have that stay' plan

@@ -74,8 +74,7 @@ samples__archived__the_same_answers_and_brought_back()
     grep -q '"norm":{' before || fail "the answers have no curves"
     expect_said only_stdout_contains 0 "3600 samples would be compressed" archive --dry-run
     expect '[ "$(archived)" = "0 0.0" ]'
-    run_meshsweep archive --json
-    expect_only_stdout_contains 0 '"sample_count":'
+    expect_said only_stdout_contains 0 '"sample_count":' archive --json
     expect '[ "$(archived)" = "4 3600.0" ]'
     expect_sql "accuracy" "SELECT DISTINCT name FROM metric"
     samples_of results.db | diff samples - || fail "samples differ"

@@ -48,10 +48,9 @@ END
     expect_only_stdout 0
     expect_said only_stdout_contains 0 '1 job is asked for without a result yet; `meshsweep ask --open` lists it' status
     expect_said only_stdout_contains 0 '"left":	0' ask -n 100
-    run_meshsweep ask
-    expect_only_stderr 4 'meshsweep: no job is left to ask for: all that have not run have been asked for (6 '\
+    expect_said only_stderr 4 'meshsweep: no job is left to ask for: all that have not run have been asked for (6 '\
 'without a result; '\
-'meshsweep ask --open lists them)'
+'meshsweep ask --open lists them)' ask
     # Jobs that are asked for may be run as well: then the trials have what came of that.
     expect_run silent 0 run -j 1 --progress none
     expect_said only_stderr 4 'meshsweep: no job is left to ask for: every job of the sweep has an outcome' ask

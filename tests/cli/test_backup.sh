@@ -51,9 +51,8 @@ copy__after_a_run_beside_a_reader_in_a_transaction__said_to_lack_something()
     run_silently 0 --limit 1
     start_reader
     ask 'BEGIN; SELECT count(*) FROM job'
-    run_meshsweep run --progress none
-    expect_only_stderr 0 "meshsweep: another program still reads results.db, so the newest records are only \
-in results.db-wal; to copy the database, copy both files or use meshsweep backup"
+    expect_said only_stderr 0 "meshsweep: another program still reads results.db, so the newest records are only \
+in results.db-wal; to copy the database, copy both files or use meshsweep backup" run --progress none
     expect_said only_stdout 0 'copy.db: 4 jobs, 4 attempts' backup copy.db
     exec 9>&-
     expect_whole 4 copy.db

@@ -57,9 +57,8 @@ check_sweep__objective_that_nobody_reads__noted_or_wrong()
     expect_run only_stdout 0 check sweep.toml
     # A table has what it has.
     toml sweep: objective=max:speed import.parallel_spec: x=x import.metrics: rate=rate >sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr 2 'meshsweep: sweep.toml:2:13: objective: jobs come from a table, but [import.metrics] '\
-'has no "speed"'
+    expect_said only_stderr 2 'meshsweep: sweep.toml:2:13: objective: jobs come from a table, but [import.metrics] '\
+'has no "speed"' check sweep.toml
 }
 
 check_sweep__absent__said()
@@ -86,11 +85,10 @@ check_database__sound__all_well()
 check_database__runner_gone__said()
 {
     fixture_database
-    run_meshsweep check -d results.db
-    expect_only_stdout 1 'running jobs without an active runner (1): job 7
+    expect_said only_stdout 1 'running jobs without an active runner (1): job 7
   `meshsweep run` continues them
 open attempts without an active runner (1): job 7 attempt 1
-  `meshsweep run` continues them'
+  `meshsweep run` continues them' check -d results.db
 }
 
 check_database__states_that_contradict__each_said()
@@ -280,9 +278,8 @@ spec_rows__deleted__made_again_by_the_run()
     expect_sql "$before" "$specs; $keys"
     # Whatever the database was when they were deleted.
     sqlite3 results.db "DROP TRIGGER spec_deleted; DELETE FROM spec WHERE kind = 'training_spec'"
-    run_meshsweep check --repair -d results.db
-    expect_only_stdout_contains 1 'repaired: jobs whose specs are missing (4): job 1, job 2, job 3, job 4
-  the next run of their sweep makes them again from its file'
+    expect_said only_stdout_contains 1 'repaired: jobs whose specs are missing (4): job 1, job 2, job 3, job 4
+  the next run of their sweep makes them again from its file' check --repair -d results.db
     run_silently 0
     expect_sql "$before" "$specs; $keys"
     expect_said only_stdout 0 'results.db: all well' check -d results.db
@@ -335,8 +332,7 @@ repair__states_rows_and_schema__said_and_right_again()
         UPDATE job SET state = 'running'
         WHERE id = 2; UPDATE job SET state = 'ok' WHERE id = 2; UPDATE sweep SET jobs = 99 WHERE id = 1;
         DELETE FROM meta; DROP TRIGGER job_state; DROP INDEX job_failed"
-    run_meshsweep check --repair -d results.db
-    expect_only_stdout 0 'repaired: indexes and triggers that were missing (2): job_failed, job_state
+    expect_said only_stdout 0 'repaired: indexes and triggers that were missing (2): job_failed, job_state
   they were created again
 repaired: attempts whose runner is missing (1): job 9 attempt 1
   they now have a runner on an unknown host
@@ -348,7 +344,7 @@ repaired: failed jobs whose attempt did not fail in the same way (2): job 4, job
   each job now has its last failed attempt, or is pending if it has none
 repaired: sweeps with missing jobs (1): sweep 1: 1 of 99
   the next run of the sweep creates them again
-results.db: all well'
+results.db: all well' check --repair -d results.db
     expect_sql "1|ok||1
 2|pending||
 4|failed|oom|4
@@ -394,11 +390,10 @@ repair__directories__moved_aside_or_removed()
 repair__open_attempts__left_to_the_run()
 {
     fixture_database
-    run_meshsweep check --repair -d results.db
-    expect_only_stdout 1 'running jobs without an active runner (1): job 7
+    expect_said only_stdout 1 'running jobs without an active runner (1): job 7
   `meshsweep run` continues them
 open attempts without an active runner (1): job 7 attempt 1
-  `meshsweep run` continues them'
+  `meshsweep run` continues them' check --repair -d results.db
     expect_sql "running|running" \
         "SELECT j.state, a.state FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.id = 7"
 }

@@ -59,9 +59,8 @@ option__unknown_without_command__is_of_run()
 
 command__unknown__near_match_and_status_2()
 {
-    run_meshsweep -d x.db reslts
-    expect_only_stderr 2 'meshsweep: unknown command reslts (did you mean results?); meshsweep --help lists the '\
-'commands'
+    expect_said only_stderr 2 'meshsweep: unknown command reslts (did you mean results?); meshsweep --help lists the '\
+'commands' -d x.db reslts
 }
 
 option__before_the_command__taken()

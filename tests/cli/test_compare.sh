@@ -139,9 +139,8 @@ rank__all_keys__the_one_that_surely_matters_most_first()
 compare__wrong_use__one_sentence()
 {
     paired_database
-    run_meshsweep compare
-    expect_only_stderr 2 'meshsweep: compare: name the key to compare by: --by KEY or --by KEY=A,B; or two '\
-'jobs, or two databases: meshsweep compare BEFORE.db NOW.db'
+    expect_said only_stderr 2 'meshsweep: compare: name the key to compare by: --by KEY or --by KEY=A,B; or two '\
+'jobs, or two databases: meshsweep compare BEFORE.db NOW.db' compare
     expect_said only_stderr 2 'meshsweep: --by zero_stag: no such key (did you mean zero_stage?)' compare --by zero_stag
     run_meshsweep compare --by zero_stage=0,7
     expect_only_stderr 2 'meshsweep: --by zero_stage: no job has the value 7; its values are 0, 1, 3'
@@ -303,8 +302,7 @@ END
 compare_jobs__two_runs__all_that_differs()
 {
     two_runs
-    run_meshsweep compare 1 2
-    expect_only_stdout_contains 0 'job 1 | job 2
+    expect_said only_stdout_contains 0 'job 1 | job 2
 
 figures
   score: 10 (3 runs, 95 % 10 to 10) | 20 (3 runs, 95 % 20 to 20), ratio 2
@@ -317,7 +315,7 @@ started as
 
 environment
   OMP: 10 | 20
-'
+' compare 1 2
     expect_stdout_contains 'first lines in which the logs differ
   line 1: loading 1.10 s | loading 1.20 s
   line 3: kernel: fast | kernel: slow
@@ -333,15 +331,14 @@ environment
 compare_jobs__same_job__nothing_differs()
 {
     two_runs
-    run_meshsweep compare 1 1
-    expect_only_stdout 0 'job 1 | job 1
+    expect_said only_stdout 0 'job 1 | job 1
 
 figures
   score: 10 (3 runs, 95 % 10 to 10) | 10 (3 runs, 95 % 10 to 10), ratio 1 (cannot be told apart)
 
 nothing else that was recorded differs
 
-logs: equal'
+logs: equal' compare 1 1
     rm -r results.db.d
     expect_said only_stdout_contains 0 'logs: there is no log of job 1, or it has more than 16 MiB' compare 1 2
 }

@@ -160,9 +160,8 @@ matched by key, so use the same sweep file with the same command"
 wrong_use__one_sentence()
 {
     two_databases 1
-    run_meshsweep compare before.db --fail-slower 5%
-    expect_only_stderr 2 'meshsweep: compare: name two jobs, or two databases: meshsweep compare 4 7, meshsweep '\
-'compare BEFORE.db NOW.db'
+    expect_said only_stderr 2 'meshsweep: compare: name two jobs, or two databases: meshsweep compare 4 7, meshsweep '\
+'compare BEFORE.db NOW.db' compare before.db --fail-slower 5%
     for wrong in 5 -5% 0% % x%; do
         run_meshsweep compare before.db now.db "--fail-slower=$wrong"
         expect_only_stderr 2 "meshsweep: --fail-slower $wrong: must be a percentage above 0, such as 5%"

@@ -512,9 +512,8 @@ renamed__with_or_without_its_directory__finds_its_files()
     mv results.db other.db
     expect_said only_stdout 0 "score: 20" tail 2 -d other.db
     expect_said only_stdout 0 "other.db: all well" check -d other.db
-    run_meshsweep run -d other.db --progress none
-    expect_only_stderr 0 "meshsweep: database other.db: it was renamed; its job files went with it, from \
-$PWD/results.db.d to $PWD/other.db.d"
+    expect_said only_stderr 0 "meshsweep: database other.db: it was renamed; its job files went with it, from \
+$PWD/results.db.d to $PWD/other.db.d" run -d other.db --progress none
     expect_said only_stdout 0 "other.db: all well" check -d other.db
     mv other.db third.db
     mv other.db.d third.db.d

@@ -190,9 +190,8 @@ section__unknown__a_warning_with_what_may_be_meant()
     base '{"train_batch_size": 4,
  "gradient_cliping": 1.0, "my_own": {}}'
     for command in check plan; do
-        run_meshsweep "$command" -c sweep.toml
-        expect_among_stderr 0 'ds.json:2:2: warning: DeepSpeed has no section "gradient_cliping" and ignores it; '\
-'did you mean "gradient_clipping"?'
+        expect_said among_stderr 0 'ds.json:2:2: warning: DeepSpeed has no section "gradient_cliping" and ignores it; '\
+'did you mean "gradient_clipping"?' "$command" -c sweep.toml
         expect_stderr_matches '^meshsweep: .*:2:27: warning: DeepSpeed has no section "my_own" and ignores it$'
     done
     # The tuner's documents themselves put this key wrongly.
@@ -210,9 +209,8 @@ section__unknown__a_warning_with_what_may_be_meant()
 batch__none_at_all__refused_before_anything_starts()
 {
     base '{"gradient_accumulation_steps": 2}'
-    run_meshsweep run -c sweep.toml --progress none
-    expect_only_stderr_contains 2 'sweep.toml:5:10: no job has a batch size; DeepSpeed needs train_batch_size or '\
-'train_micro_batch_size_per_gpu in the ds_config ("auto" if the script sets it)'
+    expect_said only_stderr_contains 2 'sweep.toml:5:10: no job has a batch size; DeepSpeed needs train_batch_size or '\
+'train_micro_batch_size_per_gpu in the ds_config ("auto" if the script sets it)' run -c sweep.toml --progress none
     expect_no_file results.db
     for given in '{"train_micro_batch_size_per_gpu": "auto"}' '{"elasticity": {"enabled": true}}'; do
         base "$given"

@@ -176,15 +176,12 @@ reader__changed_and_the_output_is_gone__left_out_with_the_reason()
 and its output "
     expect_stderr_contains "/output.log is gone"
     expect_values "1:none 2:none 3:1000.0"
-    run_meshsweep best
-    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
-and its output "
-    run_meshsweep status
-    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
-and its output "
-    run_meshsweep compare --by x
-    expect_only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
-and its output "
+    expect_said only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
+and its output " best
+    expect_said only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
+and its output " status
+    expect_said only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
+and its output " compare --by x
     expect_run only_stderr 0 report -o report.html
     expect_file_contains report.html "not compared: 2 ok jobs without a number: it was read in another way"
     expect_said only_stdout_contains 0 '"unranked_jobs":	2' best --json
@@ -428,10 +425,9 @@ even_repeats__everywhere__their_median()
     expect_said only_stdout_contains 0 "best so far: t 20, job 1" status
     expect_sql "20.0" "SELECT t FROM ranking LIMIT 1"
     expect_said only_stdout_contains 0 '"value":	20,' show --json 1
-    run_meshsweep results --columns x,t --sort x --format tsv
-    expect_only_stdout 0 "x	t
+    expect_said only_stdout 0 "x	t
 1	20.0
-2	25.5"
+2	25.5" results --columns x,t --sort x --format tsv
     # Wanted more often, the median is of all.
     repeated_sweep 3
     run_quietly -c s.toml
@@ -446,9 +442,8 @@ check__values_edited_by_hand__told_and_repaired()
     repeated_sweep 1
     run_quietly -c s.toml
     sql "UPDATE job_metric SET value = 5 WHERE job_id = 2 AND name = 't'"
-    run_meshsweep check -d results.db
-    expect_only_stdout 1 "values of jobs that are not those of their attempts (1): job 2
-  \`meshsweep check --repair -d results.db\` repairs that"
+    expect_said only_stdout 1 "values of jobs that are not those of their attempts (1): job 2
+  \`meshsweep check --repair -d results.db\` repairs that" check -d results.db
     expect_run only_status 0 check --repair -d results.db
     expect_values "1:10.0 2:25.0"
     # Whoever changes a summary changes the job's value, which its samples tell.
@@ -588,9 +583,8 @@ compare_databases__read_in_another_way__refused()
     run_quietly -c s.toml -d before.db
     step_sweep 1,2 "$regex" warmup=1
     run_quietly -c s.toml -d now.db
-    run_meshsweep compare before.db now.db
-    expect_only_stderr 2 'meshsweep: t: its warm-up was "0" and is now "1", so the databases cannot be compared; '\
-'run the newer sweep file on the earlier one, which makes its numbers anew'
+    expect_said only_stderr 2 'meshsweep: t: its warm-up was "0" and is now "1", so the databases cannot be compared; '\
+'run the newer sweep file on the earlier one, which makes its numbers anew' compare before.db now.db
     run_ended 0 -c s.toml -d before.db
     expect_run only_status 0 compare before.db now.db
     expect_no_stderr

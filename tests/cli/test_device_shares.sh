@@ -61,16 +61,14 @@ gpus__shares_and_whole_devices__sum_to_one_at_most()
 gpus__no_share_and_no_whole_number__said_with_its_place()
 {
     waiting_sweep 1 'gpus = [0.25, 1.5]' <<<'devices = 1'
-    run_meshsweep check
-    expect_only_stderr 2 'meshsweep: sweep.toml:6:15: gpus must be a whole number, or the share of one device '\
-'that a job takes, above 0 and below 1, not 1.5'
+    expect_said only_stderr 2 'meshsweep: sweep.toml:6:15: gpus must be a whole number, or the share of one device '\
+'that a job takes, above 0 and below 1, not 1.5' check
     waiting_sweep 1 'gpus = 0.25' <<'END'
 jobs_per_device = 2
 exclusive = true
 END
-    run_meshsweep check
-    expect_only_stderr 2 'meshsweep: sweep.toml:8:1: jobs cannot share a device where exclusive = true '\
-'runs one at a time'
+    expect_said only_stderr 2 'meshsweep: sweep.toml:8:1: jobs cannot share a device where exclusive = true '\
+'runs one at a time' check
 }
 
 # A quarter of an 80 GiB device is 20 GiB.

@@ -148,10 +148,9 @@ several_hosts__on_this_machine__excluded_unless_the_command_reaches_them()
 {
     device_sweep <<<'devices = 0'
     sed -i 's/^num_devices_per_host = 1/num_hosts = [1, 2]/; s/^n = .*/n = [1, 2]/' sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_contains 0 "excluded 2 by hosts.reached: a job runs on this machine alone; for several \
+    expect_said only_stdout_contains 0 "excluded 2 by hosts.reached: a job runs on this machine alone; for several \
 hosts, use --executor ssh or slurm, or a command that itself starts processes on them (mpirun, ssh, deepspeed \
---hostfile) and [local] several_hosts = true"
+--hostfile) and [local] several_hosts = true" plan
     expect_said only_stdout_contains 0 '4 jobs: + 4 new' plan --executor slurm
     run_silently 0 --several-hosts --limit 1 --only 'num_hosts = 1'
     run_silently 0
@@ -306,9 +305,8 @@ devices__all_in_use_by_others__left_after_a_while()
     echo 40000 >used.0
     echo 40000 >used.1
     device_sweep < <(toml wait_clean=1ms give_up=1500ms sample=0)
-    run_meshsweep run --progress plain
-    expect_among_stderr 3 'the jobs that are left need devices that others still use: 0,1; they stay pending for '\
-'another run'
+    expect_said among_stderr 3 'the jobs that are left need devices that others still use: 0,1; they stay pending for '\
+'another run' run --progress plain
     expect_sql "pending|6|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job GROUP BY state"
     echo 3 >used.1
     expect_said only_stderr_contains 0 'device 0 is in use by others' run --progress none

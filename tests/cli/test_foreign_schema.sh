@@ -37,13 +37,11 @@ expect_found_and_repaired() # PARTS
 {
     local count
     count=$(tr -cd , <<<"$1" | wc -c)
-    run_meshsweep check other.db
-    expect_only_stdout_contains 1 "parts of the schema that are not as meshsweep makes them ($((count + 1))): $1
-"
-    run_meshsweep check --repair -d other.db
-    expect_only_stdout 0 "repaired: parts of the schema that were not as meshsweep makes them ($((count + 1))): $1
+    expect_said only_stdout_contains 1 "parts of the schema that are not as meshsweep makes them ($((count + 1))): $1
+" check other.db
+    expect_said only_stdout 0 "repaired: parts of the schema that were not as meshsweep makes them ($((count + 1))): $1
   they are again, or were removed
-other.db: all well"
+other.db: all well" check --repair -d other.db
     expect_as_good
 }
 

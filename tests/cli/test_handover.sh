@@ -231,9 +231,8 @@ END
 throughput 100.0 1.0"
     # Whoever collects it may read it, and never finds a part of it.
     expect '[ "$(stat -c %a sweep.prom)" = 644 ]' '[ "$(ls)" = "$(printf "%s\n" check.py results.db sweep.prom)" ]'
-    run_meshsweep export --format prometheus --failed
-    expect_only_stderr_contains 2 "--format prometheus always covers all jobs; leave out --all, --succeeded, \
---failed and --where"
+    expect_said only_stderr_contains 2 "--format prometheus always covers all jobs; leave out --all, --succeeded, \
+--failed and --where" export --format prometheus --failed
 }
 
 # --- Markdown ---

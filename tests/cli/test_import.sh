@@ -234,9 +234,8 @@ import__wrong_tables__one_sentence_each()
     run_meshsweep import -c keys.toml table.csv
     expect_only_stderr_contains 2 "keys.toml: [import] does not map any column to a metric ([import.metrics])"
     sed '/^\[import.cluster_spec\]/,/^\[import.metrics\]/{/metrics/!d}' import.toml >metrics.toml
-    run_meshsweep import -c metrics.toml table.csv
-    expect_only_stderr_contains 2 "metrics.toml: [import] does not map any column to a key ([import.model], \
-[import.parallel_spec], …)"
+    expect_said only_stderr_contains 2 "metrics.toml: [import] does not map any column to a key ([import.model], \
+[import.parallel_spec], …)" import -c metrics.toml table.csv
     expect_said only_stderr_contains 1 "absent.csv: cannot open" import -c import.toml absent.csv
     expect_said only_stderr_contains 2 "import: name exactly one table" import -c import.toml
 }
@@ -350,12 +349,11 @@ check__rows_that_break_rules__listed_by_rule()
     toml rule:: name=shallow require='layers < 3 OR micro_batch > 1' why='deep ones do not run' \
         rule:: name=single require='micro_batch = 1' why='one at a time' rule:: name=large level=warn \
         require='micro_batch > 4' why='small ones are slow' >>import.toml
-    run_meshsweep check -c import.toml --against table.csv
-    expect_only_stdout 1 "import.toml: sweep measured: its jobs come from a table (meshsweep import), 3 rules
+    expect_said only_stdout 1 "import.toml: sweep measured: its jobs come from a table (meshsweep import), 3 rules
 single: excludes 2 rows that ran: one at a time
   table.csv:3 table.csv:4
 shallow: excludes 1 row that ran: deep ones do not run
-  table.csv:5"
+  table.csv:5" check -c import.toml --against table.csv
     expect "! ls | grep results"
 }
 
@@ -365,9 +363,8 @@ check__keys_that_predictions_do_not_read__named_as_on_sweeps()
     printf '%s\n' '[predict]' 'device = "H100"' '[predict.keys]' 'hidden = "64"' 'heads = "4"' \
         'vocab = "1000"' 'seq = "64"' >>import.toml
     sed -i 's/^micro_batch = "mbs"/&\nfused = "mbs"/' import.toml
-    run_meshsweep check -c import.toml
-    expect_only_stdout 0 "import.toml: sweep measured: its jobs come from a table (meshsweep import), 2 rules
-fused: predictions do not use these keys"
+    expect_said only_stdout 0 "import.toml: sweep measured: its jobs come from a table (meshsweep import), 2 rules
+fused: predictions do not use these keys" check -c import.toml
 }
 
 check__against_without_a_sweep_file_or_import__said()

@@ -290,9 +290,8 @@ undo__wrong_names__said()
     expect_only_stderr 2 'meshsweep: a.db: no such database, so there is nothing to undo'
     imported a.db 1.csv
     # A file of the same content is one of its own, and said to be that.
-    run_meshsweep import -c import.toml -d a.db other/1.csv
-    expect_among_stderr 0 "warning: $PWD/1.csv has the same content, so each of its rows counts twice; if it is a \
-copy: meshsweep import --undo other/1.csv -d a.db"
+    expect_said among_stderr 0 "warning: $PWD/1.csv has the same content, so each of its rows counts twice; if it is a \
+copy: meshsweep import --undo other/1.csv -d a.db" import -c import.toml -d a.db other/1.csv
     run_meshsweep import --undo 3.csv -d a.db
     expect_only_stderr 2 "meshsweep: 3.csv: no row of such a table was imported; tables with rows here: $PWD/1.csv, \
 $PWD/other/1.csv"
@@ -375,9 +374,8 @@ file_changed__other_tables__named()
     { sed 1q 1.csv; echo '16,1,fine,17,60,2,'; } >2.csv
     imported a.db 1.csv 2.csv
     sed -i 's/^rate = .*/rate = "rate * 2"/' import.toml
-    run_meshsweep import -c import.toml -d a.db 2.csv
-    expect_among_stderr 0 "warning: rows of other tables were read before import.toml was changed, and best does \
-not see them; import them again: $PWD/1.csv (6)"
+    expect_said among_stderr 0 "warning: rows of other tables were read before import.toml was changed, and best does \
+not see them; import them again: $PWD/1.csv (6)" import -c import.toml -d a.db 2.csv
     expect_run only_status 0 import -c import.toml -d a.db 1.csv
     expect_stderr_lacks "warning"
     expect_as_fresh "both" a.db 2.csv 1.csv

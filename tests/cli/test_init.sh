@@ -89,20 +89,18 @@ END
 log__of_no_framework__patterns_and_how_sure()
 {
     vllm_log >bench.log
-    run_meshsweep init --from-log bench.log
-    expect_only_stdout_contains 0 '# sure: 1 line of bench.log: 693.53
+    expect_said only_stdout_contains 0 '# sure: 1 line of bench.log: 693.53
 [job.metrics.throughput]
 regex = '\''^Output token throughput \(tok/s\): +([0-9.]+)'\''
 unit = "tok/s"
-better = "max"'
+better = "max"' init --from-log bench.log
     expect_stdout_contains '[job.metrics.time_to_first_token]'
     sed -i 1d bench.log
-    run_meshsweep init --from-log bench.log
-    expect_only_stdout_contains 0 '# likely; please check: 1 line of bench.log: 1420.91
+    expect_said only_stdout_contains 0 '# likely; please check: 1 line of bench.log: 1420.91
 [job.metrics.throughput]
 regex = '\''^ *Total *Token *throughput *\(tok/s\): *([0-9.eE+-]+)'\''
 unit = "tok/s"
-better = "max"'
+better = "max"' init --from-log bench.log
     expect_stdout_contains '# or, on 1 line: 693.53; regex = ' '[job.metrics.step_time]'
     printf 'hello\n10:00:00 nothing to see, 3 files\n' >empty.log
     expect_said only_stdout_contains 0 '# Nothing in empty.log looks like' init --from-log empty.log
@@ -344,17 +342,14 @@ num_devices_per_host = [4, 8]'
     expect_only_stdout_contains 0 '"axolotl train a.yml --launcher torchrun --micro-batch-size={micro_batch_size} '\
 '{flash!r} -- --nproc_per_node={gpus_per_node}"'
     # A variable may be the axis.
-    run_meshsweep init -o - OMP_NUM_THREADS=1,4 -- OMP_NUM_THREADS=2 ./train
-    expect_only_stdout_contains 0 'command = ["./train"]
-env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }'
+    expect_said only_stdout_contains 0 'command = ["./train"]
+env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }' init -o - OMP_NUM_THREADS=1,4 -- OMP_NUM_THREADS=2 ./train
     # The command need not set it.
-    run_meshsweep init -o - OMP_NUM_THREADS=1,4 n=1 -- ./absent
-    expect_only_stdout_contains 0 'command = ["./absent", "--n={n}"]
-env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }'
+    expect_said only_stdout_contains 0 'command = ["./absent", "--n={n}"]
+env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }' init -o - OMP_NUM_THREADS=1,4 n=1 -- ./absent
     # A compiled program may have no text of an option.
-    run_meshsweep init -o - buffer-size=1,2 block-size=1,2 -- sort file
-    expect_only_stdout_contains 0 '# TO DO: nothing in sort shows an option --block-size; see its help.
-command = '
+    expect_said only_stdout_contains 0 '# TO DO: nothing in sort shows an option --block-size; see its help.
+command = ' init -o - buffer-size=1,2 block-size=1,2 -- sort file
     expect_stdout_contains '"--buffer-size={buffer_size}"'
     expect_stdout_lacks 'option --buffer'
 }
@@ -459,9 +454,8 @@ base = "conf/c.yaml"
 command__names_a_configuration__what_is_not_clear_said()
 {
     file_trainer
-    run_meshsweep init -o - seq=64 -- python3 train.py --config conf/c.yaml
-    expect_only_stderr 2 'meshsweep: init: seq may be data.seq of conf/c.yaml, eval.seq of conf/c.yaml; name the '\
-'whole path, for example data.seq=…'
+    expect_said only_stderr 2 'meshsweep: init: seq may be data.seq of conf/c.yaml, eval.seq of conf/c.yaml; name the '\
+'whole path, for example data.seq=…' init -o - seq=64 -- python3 train.py --config conf/c.yaml
     run_meshsweep init -o - name=1 -- python3 train.py --config conf/c.yaml --copy conf/d.yaml
     expect_only_stdout_contains 0 'name = ["1"]'
     cp conf/c.yaml conf/d.yaml
@@ -469,12 +463,11 @@ command__names_a_configuration__what_is_not_clear_said()
     expect_only_stderr 2 'meshsweep: init: optim.name may be optim.name of conf/c.yaml, optim.name of conf/d.yaml; '\
 'leave it out of all files but one'
     # A word for a number, and a number with a fraction where the file has none.
-    run_meshsweep init -o - batch_size=2,auto lr=x packed=no data.seq=1.5 -- python3 train.py --config conf/c.yaml
-    expect_only_stdout_contains 0 '# TO DO: data.batch-size of conf/c.yaml is an integer, and auto is not.
+    expect_said only_stdout_contains 0 '# TO DO: data.batch-size of conf/c.yaml is an integer, and auto is not.
 # TO DO: optim.lr of conf/c.yaml is a float, and x is not.
 # TO DO: data.packed of conf/c.yaml is a boolean, and no is not.
 # TO DO: data.seq of conf/c.yaml is an integer, and 1.5 is not.
-command = '
+command = ' init -o - batch_size=2,auto lr=x packed=no data.seq=1.5 -- python3 train.py --config conf/c.yaml
     # A key that no file has is an option as ever; the nearest is told.
     run_meshsweep init -o - batch-sise=2 x=1 -- python3 train.py --config conf/c.yaml
     expect_only_stdout_contains 0 '"--config", "conf/c.yaml", "--batch_sise={batch_sise}", "--x={x}"]' \
@@ -666,9 +659,8 @@ nobody_to_ask__what_is_missing__said()
     echo loss,size >runs.csv
     expect_said only_stderr 2 'meshsweep: init: runs.csv is a file; did you mean meshsweep init --from-table '\
 'runs.csv?' init runs.csv
-    run_meshsweep init micro_batch -- true
-    expect_only_stderr 2 'meshsweep: init: micro_batch: write an axis as KEY=VALUE,VALUE,…, for example '\
-'micro_batch=1,2,4'
+    expect_said only_stderr 2 'meshsweep: init: micro_batch: write an axis as KEY=VALUE,VALUE,…, for example '\
+'micro_batch=1,2,4' init micro_batch -- true
     for range in 0..4 1,2...8 -3..-1; do
         expect_run only_stderr 2 init -o - "workers=$range" -- true
         expect_stderr "meshsweep: init: workers=$range: ranges such as ${range#1,} are not understood; name each \

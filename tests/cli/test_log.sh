@@ -98,9 +98,8 @@ log__cut_after_a_killed_run__said_by_a_repair()
     small_sweep sweep.toml
     expect_after only_status 137 run_killed runner-ended run --progress none
     truncate -s 0 results.db-wal
-    run_meshsweep check --repair -d results.db
-    expect_among_stderr 0 'another program has truncated results.db-wal since the last run; the newest records '\
-'are lost'
+    expect_said among_stderr 0 'another program has truncated results.db-wal since the last run; the newest records '\
+'are lost' check --repair -d results.db
 }
 
 # Gives SQL to the program that reads from descriptor FD, and waits until it is done.

@@ -181,9 +181,8 @@ objective__divides_by_zero_in_all_jobs__said_by_best()
         job.metrics.a: regex='a ([0-9]+)' job.metrics.b: regex='b ([0-9]+)' \
         metrics.ratio: expression='a / b' parallel_spec: x=1,2 >sweep.toml
     run_quietly
-    run_meshsweep best
-    expect_only_stderr 3 'meshsweep: there is no best job: 2 are ok, but none has a value of ratio: division by '\
-'zero: b is 0'
+    expect_said only_stderr 3 'meshsweep: there is no best job: 2 are ok, but none has a value of ratio: division by '\
+'zero: b is 0' best
     expect_said only_stderr_contains 4 'no job that succeeded has a value of ratio, so there is nothing to find' replay
 }
 
@@ -217,9 +216,8 @@ condition__not_met_in_a_search__not_called_failed()
 {
     trainer
     add_behind 'objective = .*' 'subject_to = "peak_memory <= 8 GiB"'
-    run_meshsweep run --strategy random --max-trials 3 --progress none
-    expect_only_stderr_contains 3 'search: 3 trials, 0 ok, 0 stopped early, 0 failed, 3 that do not meet [sweep] '\
-'subject_to'
+    expect_said only_stderr_contains 3 'search: 3 trials, 0 ok, 0 stopped early, 0 failed, 3 that do not meet [sweep] '\
+'subject_to' run --strategy random --max-trials 3 --progress none
     expect_stderr_contains 'there is no best job: no job meets all conditions of [sweep] subject_to; the nearest is '\
 'job '
 }

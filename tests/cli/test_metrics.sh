@@ -131,9 +131,8 @@ echo v: nan
 echo v: inf
 END
     run_silently 3
-    run_meshsweep best
-    expect_only_stderr 3 'meshsweep: no job has succeeded: 2 failed (2 diverged), 0 running, 0 pending; see '\
-'meshsweep status'
+    expect_said only_stderr 3 'meshsweep: no job has succeeded: 2 failed (2 diverged), 0 running, 0 pending; see '\
+'meshsweep status' best
     run_meshsweep status
     expect_only_stdout_contains 0 'no best: v: no job has succeeded yet' 'diverged'
 }

@@ -139,9 +139,8 @@ older_version__large__says_what_to_do_and_that_works()
     large_database 12
     mv results.db 'my old.db'
     for command in status results "check" "export"; do
-        run_meshsweep "$command" -d 'my old.db'
-        expect_only_stderr 1 "meshsweep: database my old.db: its schema version 12 is older than this program's \
-$newest; \`meshsweep upgrade 'my old.db'\` upgrades it, and keeps a copy"
+        expect_said only_stderr 1 "meshsweep: database my old.db: its schema version 12 is older than this program's \
+$newest; \`meshsweep upgrade 'my old.db'\` upgrades it, and keeps a copy" "$command" -d 'my old.db'
     done
     run_meshsweep upgrade 'my old.db'
     expect_status 0

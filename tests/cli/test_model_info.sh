@@ -78,8 +78,7 @@ given_by_hand__not_run__and_used()
     expect_no_stderr
     expect_sql '2|2|0' "SELECT count(*), sum(num_devices_per_host = 4 AND zero_stage = 3),
         (SELECT count(*) FROM sweep WHERE role IS NOT NULL) FROM results"
-    run_meshsweep status
-    expect_only_stdout_contains 0 $'1.9 GiB of activations per sample\n  ZeRO stage 0: excluded by '
+    expect_said only_stdout_contains 0 $'1.9 GiB of activations per sample\n  ZeRO stage 0: excluded by ' status
 }
 
 failure__explained__the_sweep_goes_on_without()

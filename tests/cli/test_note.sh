@@ -34,9 +34,8 @@ note__exclude__leaves_every_answer_and_is_counted()
     expect_said only_stdout_contains 0 'highest score 20, job 2 of sweep small' best
     expect_stdout_contains '1 excluded: job 4 (the node was too warm)'
     expect_said only_stdout_contains 0 '"excluded_jobs":	1' best --json
-    run_meshsweep status
-    expect_only_stdout_contains 0 'best so far: score 20, job 2 (see meshsweep best)
-1 excluded: job 4 (the node was too warm)'
+    expect_said only_stdout_contains 0 'best so far: score 20, job 2 (see meshsweep best)
+1 excluded: job 4 (the node was too warm)' status
     expect_said only_stdout_contains 0 '2 against 1: 1 pair ran on both sides' compare --by x
     expect_stdout_contains '1 excluded: job 4 (the node was too warm)'
     expect_sql '1|2
@@ -59,9 +58,8 @@ note__all_excluded__no_best_and_why()
     for job in 1 2 3 4; do
         quietly note "$job" --exclude broken
     done
-    run_meshsweep best
-    expect_only_stderr 3 'meshsweep: there is no best job: 4 are ok, but none has a value of score
-meshsweep: 4 excluded: job 1 (broken), job 2 (broken), job 3 (broken), …'
+    expect_said only_stderr 3 'meshsweep: there is no best job: 4 are ok, but none has a value of score
+meshsweep: 4 excluded: job 1 (broken), job 2 (broken), job 3 (broken), …' best
 }
 
 note__include__counts_again_and_both_are_kept()
@@ -71,9 +69,8 @@ note__include__counts_again_and_both_are_kept()
     expect_said only_stdout 0 'job 4: included; its values come from 1 attempt' note 4 --include
     expect_said only_stdout_contains 0 'highest score 40, job 4' best
     expect_stdout_lacks excluded
-    run_meshsweep show 4
-    expect_only_stdout_matches 0 ': exclude: too warm
-  [0-9TZ:-]* [^ ]*@[^ ]*: include'
+    expect_said only_stdout_matches 0 ': exclude: too warm
+  [0-9TZ:-]* [^ ]*@[^ ]*: include' show 4
     expect_said only_stdout_contains 0 '"said":	"too warm"' show 4 --json
     expect_sql 'exclude|too warm
 include|' "SELECT kind, text FROM note"

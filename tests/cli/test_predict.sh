@@ -102,9 +102,8 @@ table__conditions_order_and_columns__as_results()
         --columns micro_batch,twice,state,model.state,verdict --format jsonl
     expect_only_stdout 0 '{"micro_batch":4,"twice":8,"state":"new","model.state":"x","verdict":"fits"}
 {"micro_batch":3,"twice":6,"state":"new","model.state":"x","verdict":"fits"}'
-    run_meshsweep predict --sort micro_batch
-    expect_only_stdout_matches 0 '^micro_batch +state +predicted_memory \(B\) +verdict +measured_memory \(B\) '\
-'+predicted_time \(s\) +measured_time \(s\) +mfu$'
+    expect_said only_stdout_matches 0 '^micro_batch +state +predicted_memory \(B\) +verdict +measured_memory \(B\) '\
+'+predicted_time \(s\) +measured_time \(s\) +mfu$' predict --sort micro_batch
     expect_stdout_matches '^ +16 +new +[0-9]+ +certain '
     expect_run only_status 3 run --progress none
     run_meshsweep predict --where 'measured_time < 0.06' --format jsonl --columns number,job,state,measured_time
@@ -116,9 +115,8 @@ table__conditions_order_and_columns__as_results()
         predict --only 'micro_batch > 99'
     run_meshsweep predict --sort predicted_tim
     expect_only_stderr 2 'meshsweep: --sort: no such column: predicted_tim (did you mean predicted_time?)'
-    run_meshsweep predict --where 1 --accuracy
-    expect_only_stderr 2 'meshsweep: predict: --where, --sort, --columns, --format and --json apply only to the '\
-'list of combinations'
+    expect_said only_stderr 2 'meshsweep: predict: --where, --sort, --columns, --format and --json apply only to the '\
+'list of combinations' predict --where 1 --accuracy
 }
 
 predict__two_micro_batches_measured__line_goes_before_the_model()
@@ -222,9 +220,8 @@ check__keys_that_no_prediction_reads__named()
         predict.keys: ffn='4 * width' model: layers=4 width=96 hidden=96 heads=6 vocab=1000 seq=64 \
         parallel_spec: tp_size=2 micro_batch=1 learning_rate=1e-3,1e-4 shard_size=8 owner=us \
         cluster_spec: num_devices_per_host=8 >sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stdout_contains 0 '
-learning_rate, shard_size: predictions do not use these keys'
+    expect_said only_stdout_contains 0 '
+learning_rate, shard_size: predictions do not use these keys' check -c sweep.toml
     sed -i '/^learning_rate/d; /^shard_size/d' sweep.toml
     expect_run only_stdout 0 check -c sweep.toml
     expect_stdout_lacks 'predictions do not use'
@@ -470,9 +467,8 @@ device__of_a_profile__changed_by_the_sweep_file()
 device__wrong_rows__told_with_their_places()
 {
     devices_sweep H100 'name = "H1O0"' 'memory_gib = 4'
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:19:8: no device "H1O0" is known: a new one needs peak_flops and '\
-'memory_bandwidth; did you mean "H100"?'
+    expect_said only_stderr_contains 2 'sweep.toml:19:8: no device "H1O0" is known: a new one needs peak_flops and '\
+'memory_bandwidth; did you mean "H100"?' check sweep.toml
     devices_sweep H100 'name = "H100"' 'memory_gb = 4' 'fp8_factor = 0' 'link_domain = 0' '[[device]]' 'name = "H200"' \
         '[[device]]' 'name = "NVIDIA H200"' '[[device]]' 'name = " "' '[[device]]' 'peak_flops = 1' '[[device]]' \
         'name = "X"' 'peak_flops = "1"' 'memory_bandwidth = 1e12'

@@ -44,13 +44,12 @@ wrong_regex__mended__ok_with_all_numbers_and_what_they_were()
     ends_sweep step "$added_loss
 $device_gone"
     dump >before
-    run_meshsweep reread -c s.toml --dry-run
-    expect_only_stdout 0 "4 runs read again, 4 changed
+    expect_said only_stdout 0 "4 runs read again, 4 changed
 loss: 4 added
 t: 4 added
 exit -> oom: 1 run, 1 job
 no-metric -> ok: 2 runs, 2 jobs
-nothing was written (--dry-run)"
+nothing was written (--dry-run)" reread -c s.toml --dry-run
     dump | cmp - before || fail "a dry run has changed the database"
     expect_said only_stdout_contains 0 "no-metric -> ok: 2 runs, 2 jobs" reread -c s.toml
     expect_sql "ok  100.0, ok  200.0, failed oom 300.0, failed timeout 400.0" "$states"
@@ -159,10 +158,9 @@ metrics_file__gone__its_numbers_stay()
     expect_status 0
     find results.db.d -name metrics.jsonl -delete
     sed -i "s/^unit = .*/&\n$(printf '%s' "$added_loss" | sed ':a;N;$!ba;s/\n/\\n/')/" s.toml
-    run_meshsweep reread -c s.toml
-    expect_only_stdout 0 "1 run read again, 1 changed
+    expect_said only_stdout 0 "1 run read again, 1 changed
 loss: 1 added
-\`meshsweep show JOB\` lists what was replaced"
+\`meshsweep show JOB\` lists what was replaced" reread -c s.toml
     expect_sql "ok  5.0" "$states"
 }
 

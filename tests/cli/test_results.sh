@@ -6,8 +6,7 @@
 results__plain__columns_that_differ_of_the_current_sweep()
 {
     fixture_database
-    run_meshsweep results --limit 4
-    expect_only_stdout 0 "job  layers  name  micro_batch  tp  zero_stage  dp  state   failure  attempts  \
+    expect_said only_stdout 0 "job  layers  name  micro_batch  tp  zero_stage  dp  state   failure  attempts  \
 loss  throughput (samples/s)  duration_ms  max_rss  error
 ───  ──────  ────  ───────────  ──  ──────────  ──  ──────  ───────  ────────  \
 ────  ──────────────────────  ───────────  ───────  ────────────────────
@@ -18,7 +17,7 @@ loss  throughput (samples/s)  duration_ms  max_rss  error
   3       2  tiny            4   2           1   4  ok                      1  \
                           50        10000
   4       2  tiny            8   2           3   4  failed  oom             1  \
-                                     1000           device out of memory"
+                                     1000           device out of memory" results --limit 4
 }
 
 # Its columns are model.job and model.state: the job's own are always shown.

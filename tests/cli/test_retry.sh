@@ -235,9 +235,8 @@ failures__alike_before_any_is_ok__pause()
     toml sweep: objective=max:v job: command='["/bin/sh", "-c", "echo run $$ {n}: no such module; exit 1"]' \
         job.metrics.v: regex='"v: ([0-9]+)"' training_spec: \
         n=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30 >sweep.toml
-    run_meshsweep run --progress none -j 1
-    expect_only_stderr_matches 6 '^meshsweep: 3 jobs failed the same way and none succeeded, so no more jobs are '\
-'started '
+    expect_said only_stderr_matches 6 '^meshsweep: 3 jobs failed the same way and none succeeded, so no more jobs are '\
+'started ' run --progress none -j 1
     expect_stderr_matches '\(exit: exit status 1: run [0-9]+ [0-9]+: no such module\); to continue anyway: --keep-going'
     expect_sql "3|27" "SELECT sum(state = 'failed'), sum(state = 'pending') FROM job"
     expect_said only_stderr_contains 6 '20 jobs failed the same way' run --progress none -j 1 --pause-after 20
@@ -277,9 +276,8 @@ search__all_diverged__pauses_and_fails()
     toml sweep: objective=min:loss job: command='["/bin/sh", "-c", "echo loss: nan"]' \
         job.metrics.loss: regex='"loss: ([0-9.na]+)"' training_spec: n=1,2,3,4,5,6,7,8 \
         search: strategy=random >sweep.toml
-    run_meshsweep run --progress none -j 1
-    expect_only_stderr_contains 6 '3 jobs failed the same way and none succeeded, so no more jobs are started '\
-'(diverged: '
+    expect_said only_stderr_contains 6 '3 jobs failed the same way and none succeeded, so no more jobs are started '\
+'(diverged: ' run --progress none -j 1
     expect_stderr_contains ': loss is not a finite number'
     expect_sql "3" "SELECT count(*) FROM job WHERE failure = 'diverged'"
 }
@@ -294,12 +292,10 @@ script__changed_since_jobs_failed__said_and_with_changed_run_again()
     run_silently 3
     echo '# mended' >>job1.sh
     touch -d 12:03 job1.sh
-    run_meshsweep run --progress none
-    expect_only_stderr 3 "meshsweep: 2 jobs stay failed; job1.sh (12:03) has changed since 1 of them ran: \
---retry-failed runs them again"
-    run_meshsweep run --progress none --only 'x = 1'
-    expect_only_stderr 3 "meshsweep: 1 job stays failed; job1.sh (12:03) has changed since: \
---retry-failed runs them again"
+    expect_said only_stderr 3 "meshsweep: 2 jobs stay failed; job1.sh (12:03) has changed since 1 of them ran: \
+--retry-failed runs them again" run --progress none
+    expect_said only_stderr 3 "meshsweep: 1 job stays failed; job1.sh (12:03) has changed since: \
+--retry-failed runs them again" run --progress none --only 'x = 1'
     run_silently 3 --only 'x = 2'
     touch well
     echo 'changed = true' >>sweep.toml

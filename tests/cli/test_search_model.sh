@@ -27,8 +27,7 @@ count__similar_models__known_numbers_and_what_was_removed()
     zhen_space
     toml model_space.filter:: preset=similar-parameters model_space.filter:: preset=uniform-mixer mixer=DOT \
         >>space.toml
-    run_meshsweep search-model -c space.toml --count --where 'layer_count <> 2'
-    expect_only_stdout 0 'layers           candidates                 kept
+    expect_said only_stdout 0 'layers           candidates                 kept
 1                        91                    0
 2                      6006                    0
 3                    107679                   25
@@ -36,7 +35,7 @@ count__similar_models__known_numbers_and_what_was_removed()
 all                  998738                  121
 similar-parameters removed 902675
 uniform-mixer removed 95940
---where removed 2'
+--where removed 2' search-model -c space.toml --count --where 'layer_count <> 2'
     sed -i '/uniform-mixer/,$d' space.toml
     sed -i '$d' space.toml
     run_meshsweep search-model -c space.toml --count

@@ -62,9 +62,8 @@ show__changed_afterwards__when_by_whom_and_what_it_was()
 show__no_such_job__says_so()
 {
     fixture_database
-    run_meshsweep show
-    expect_only_stderr 2 'meshsweep: show: name a job by its number, or by the beginning of its key; meshsweep '\
-'results lists them'
+    expect_said only_stderr 2 'meshsweep: show: name a job by its number, or by the beginning of its key; meshsweep '\
+'results lists them' show
     expect_said only_stderr 4 'meshsweep: there is no job 77; `meshsweep results --all` lists them' show 77
     expect_said only_stderr 2 "meshsweep: job-1: must be a job's number or at least 8 digits of its key" show job-1
     fixture_database "UPDATE job SET key = x'0100000000000000000000000000000f' WHERE id = 2"
@@ -117,10 +116,9 @@ tail__job_that_ended__the_end_of_its_output()
     small_sweep sweep.toml
     echo 'i=0; while [ $i -lt 50 ]; do i=$((i + 1)); echo "line $i"; done; echo "score: 1"' >job.sh
     expect_run only_stdout 0 run --progress none --limit 1
-    run_meshsweep tail 1 -n 3
-    expect_only_stdout 0 'line 49
+    expect_said only_stdout 0 'line 49
 line 50
-score: 1'
+score: 1' tail 1 -n 3
     expect_run status 0 tail 1 --lines 1000
     expect "[ \"\$(wc -l <.stdout)\" = 51 ]"
     expect_any_stdout
@@ -294,18 +292,16 @@ why__words__as_values_of_their_kind()
     expect_stdout_matches '^  job [0-9a-f]{16}  z=3 x=2 y=20: new, it would run$'
     expect_said only_stdout_contains 0 '12 of 12 combinations have these values; 12 matched' why
     expect_stdout_contains '  … and 2 more; give more keys to narrow them down'
-    run_meshsweep why x=9
-    expect_only_stdout 4 '0 of 12 combinations have these values; 0 matched
-  x is one of 1, 2'
+    expect_said only_stdout 4 '0 of 12 combinations have these values; 0 matched
+  x is one of 1, 2' why x=9
     run_silently 0 --limit 1
     expect_said only_stdout_contains 0 'it waits for its turn; `run` starts it' why x=1 y=10 z=2
     expect_said only_stderr 2 'meshsweep: why: `y` is not of the form KEY=VALUE; give KEY=VALUE…, or one job' why x=1 y
     expect_said only_stderr 2 'meshsweep: why `xx=1`: unknown key `xx` (did you mean `x`?)' why xx=1
     run_meshsweep why learning=1
     expect_only_stderr_matches 2 '^meshsweep: why `learning=1`: unknown key `learning`; the keys are .*x, y'
-    run_meshsweep tail
-    expect_only_stderr 2 'meshsweep: tail: name a job by its number, or by the beginning of its key; meshsweep '\
-'results lists them'
+    expect_said only_stderr 2 'meshsweep: tail: name a job by its number, or by the beginning of its key; meshsweep '\
+'results lists them' tail
 }
 
 export_toml__of_what_was_exported__a_sweep_file_too()
@@ -354,9 +350,8 @@ END
     expect_stdout_contains 'excluded 1 by rule narrow: wide models do not fit' 'require: width < 8 AND width > 0'
     expect_stdout_lacks '\n'
     expect_said only_stdout_contains 0 '2 of 4 combinations have these values; 2 matched' why width=7
-    run_meshsweep why width=16 name=a
-    expect_only_stdout 4 '0 of 4 combinations have these values; 0 matched
-  width is one of 7, 8'
+    expect_said only_stdout 4 '0 of 4 combinations have these values; 0 matched
+  width is one of 7, 8' why width=16 name=a
 }
 
 export_long__one_row_per_job_and_metric()

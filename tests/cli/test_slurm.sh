@@ -321,9 +321,8 @@ sbatch: error: invalid partition specified: gpux
 sbatch: error: Batch job submission failed: Invalid partition name specified
 END
     slurm_sweep 4 </dev/null
-    run_meshsweep run --executor slurm --progress plain
-    expect_among_stderr 2 "could not be started: sbatch: invalid partition specified: gpux; Batch job submission \
-failed: Invalid partition name specified; correct [slurm] or cluster_spec"
+    expect_said among_stderr 2 "could not be started: sbatch: invalid partition specified: gpux; Batch job submission \
+failed: Invalid partition name specified; correct [slurm] or cluster_spec" run --executor slurm --progress plain
     expect "[ $(grep -c gpux .stderr) = 1 ]"
     expect_sql "pending|4|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     rm slurm/refuse

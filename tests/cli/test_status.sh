@@ -196,13 +196,12 @@ status__all_done__no_word_of_running()
     fixture_database \
         "DELETE FROM attempt WHERE id = 8; DELETE FROM job WHERE id IN (4, 5, 6, 7, 8); DELETE FROM rule;" \
         "UPDATE sweep SET objective = NULL, combinations = NULL"
-    run_meshsweep status
-    expect_only_stdout 0 'sweep gpt (gpt.toml)
+    expect_said only_stdout 0 'sweep gpt (gpt.toml)
 
 ok     3  100.0%
 total  3
 
-0.0669 device-hours so far'
+0.0669 device-hours so far' status
 }
 
 status__no_sweep_or_no_database__said()
@@ -218,8 +217,7 @@ best__some_ok__winner_command_and_those_close_behind()
     spec='{"cluster_spec":{"num_devices_per_host":8,"num_hosts":1},"model":{"layers":2,"name":"tiny"},'
     spec+='"training_spec":null,"parallel_spec":{"micro_batch":1,"tp":1,"zero_stage":0},"derived":{"dp":8}}'
     fixture_database
-    run_meshsweep best
-    expect_only_stdout 0 "$(
+    expect_said only_stdout 0 "$(
         cat <<END
 highest throughput 100 samples/s, job 1 of sweep gpt
   num_devices_per_host  8
@@ -239,7 +237,7 @@ files: none were kept
 within 2 %
   job 2: 99 samples/s, micro_batch 2
 END
-    )"
+    )" best
 }
 
 best__minimised__lowest_one()
@@ -279,9 +277,8 @@ best__json__for_programs()
 best__nothing_ok__status_3_and_why()
 {
     fixture_database "DELETE FROM job WHERE state = 'ok'"
-    run_meshsweep best
-    expect_only_stderr 3 'meshsweep: no job has succeeded: 3 failed (2 exit, 1 oom), 1 running, 1 pending; see '\
-'meshsweep status'
+    expect_said only_stderr 3 'meshsweep: no job has succeeded: 3 failed (2 exit, 1 oom), 1 running, 1 pending; see '\
+'meshsweep status' best
     fixture_database "DELETE FROM summary"
     expect_said only_stderr 3 'meshsweep: there is no best job: 3 are ok, but none has a value of throughput' best
 }
@@ -340,9 +337,8 @@ node__slower_than_others_with_the_same_jobs__named()
     toml job: command='["true"]' repeat=2 training_spec: n=1,2,3 >sweep.toml
     run_silently 0
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
-    run_meshsweep status
-    expect_only_stdout_contains 0 'slow node node-2: takes 2.00 times as long as matched jobs on other nodes (3 '\
-'compared)'
+    expect_said only_stdout_contains 0 'slow node node-2: takes 2.00 times as long as matched jobs on other nodes (3 '\
+'compared)' status
     expect_stdout_lacks 'slow node node-1'
     expect_said only_stdout_matches 0 '"pairs":[[:space:]]*3' status --json
 }
