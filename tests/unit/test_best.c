@@ -77,10 +77,9 @@ static void assert_close(const struct best *b, size_t count, const int64_t *jobs
 
 TEST_WITHIN(pareto_read__two_objectives__those_that_no_other_beats, open_sweep, close_database)
 {
-    static const struct {
-        int64_t job, tie;
-        double speed, memory;
-    } kept[] = {{2, -1, 100, 40}, {3, -1, 90, 30}, {7, 3, 90, 30}, {8, 3, 90, 30}, {9, -1, 10, 5}};
+    ROWS(kept, int64_t job, tie; double speed, memory) = {
+        {2, -1, 100, 40}, {3, -1, 90, 30}, {7, 3, 90, 30}, {8, 3, 90, 30}, {9, -1, 10, 5},
+    };
     add_job(*state, 1, "{\"tp\":1}", 100, 50); /* as fast as 2, but with more */
     add_job(*state, 2, "{\"tp\":2}", 100, 40);
     add_job(*state, 3, "{\"tp\":3}", 90, 30);

@@ -6,12 +6,7 @@
 #include "util/embedded.h"
 
 /* Combinations of which the rule refuses so many, whatever the other rules say. */
-static const struct {
-    const char *rule;
-    int hosts, devices_per_host;
-    const char *keys;
-    int64_t refused;
-} cases[] = {
+ROWS(cases, const char *rule; int hosts, devices_per_host; const char *keys; int64_t refused) = {
     {"world-size", 1, 8, "\"(tp, pp, dp, cp)\" = [[8, 1, 1, 1], [2, 2, 2, 1], [2, 1, 2, 2], [4, 1, 1, 1]]\n", 1},
     {"world-size", 2, 4, "tp = [4, 8]\n", 1},
     {"world-size", 1, 8, "\"(pp, dp, op)\" = [[1, 8, 1], [2, 2, 2], [2, 8, 1]]\n", 1},

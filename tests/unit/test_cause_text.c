@@ -4,9 +4,7 @@
 
 TEST(cause_text__what_differs_from_job_to_job__folded)
 {
-    static const struct {
-        const char *message, *cause;
-    } cases[] = {
+    ROWS(cases, const char *message, *cause) = {
         {"", ""},
         {"no numbers", "no numbers"},
         {"shard 17 of 128 is empty", "shard # of # is empty"},

@@ -427,15 +427,10 @@ static bool finds_any(const char *pattern, const char *const *lines, size_t coun
 
 TEST(patterns__each_of_them__finds_a_line_above)
 {
-    static const struct {
-        const char *class;
-        const char *const *lines;
-        size_t count;
-    } of_class[] = {{"oom", LINES(device_lines)},
-                    {"oom-host", LINES(host_lines)},
-                    {"diverged", LINES(diverged_lines)},
-                    {"host", LINES(broken_lines)},
-                    {"", LINES(told_lines)}};
+    ROWS(of_class, const char *class; const char *const *lines; size_t count) = {
+        {"oom", LINES(device_lines)},  {"oom-host", LINES(host_lines)}, {"diverged", LINES(diverged_lines)},
+        {"host", LINES(broken_lines)}, {"", LINES(told_lines)},
+    };
     HELD_AT(db) *db = NULL;
     OWNED_STMT *s = NULL;
     struct error e = ERROR_INIT;
@@ -469,10 +464,11 @@ TEST(classify__large_log__searched_at_both_ends)
 {
     struct outcome o = exited(1);
     static const char word[] = "CUDA out of memory\n";
-    static const struct {
-        size_t before, after;
-        enum failure failure;
-    } cases[] = {{1, 30, FAILURE_OOM}, {30, 1, FAILURE_OOM}, {15, 15, FAILURE_EXIT}};
+    ROWS(cases, size_t before, after; enum failure failure) = {
+        {1, 30, FAILURE_OOM},
+        {30, 1, FAILURE_OOM},
+        {15, 15, FAILURE_EXIT},
+    };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         FILE *file = fopen("log", "w");
         fill(file, cases[i].before);

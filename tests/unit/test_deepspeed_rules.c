@@ -35,9 +35,7 @@ static int64_t refused(const char *rule, const char *plan)
 
 /* Each rule refuses the bad one of these two plans; where there is none, `good` is two plans, the second of them
  * bad. */
-static const struct {
-    const char *rule, *good, *bad;
-} cases[] = {
+ROWS(cases, const char *rule, *good, *bad) = {
     {"batch-positive", "train_batch_size = 8\nmicro_batch = 1", "train_batch_size = 0\nmicro_batch = 0"},
     {"batch-positive", "gradient_accumulation = 1", "gradient_accumulation = 0"},
     {"zero-stage-range", "zero_stage = 3", "zero_stage = 4"},
@@ -321,10 +319,7 @@ TEST(synonyms__placeholder_and_rule__read_the_other_key)
 
 TEST(inert__plans__as_many_jobs_as_differ)
 {
-    static const struct {
-        const char *plan;
-        int64_t matched, jobs;
-    } plans[] = {
+    ROWS(plans, const char *plan; int64_t matched, jobs) = {
         {"zero_optimization.stage = 3\n" KNOBS, 144, 24},
         {"zero_optimization.stage = 0\n" KNOBS, 144, 1},
         {"zero_optimization.stage = 2\n" KNOBS, 144, 144},

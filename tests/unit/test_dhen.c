@@ -36,10 +36,7 @@ TEST(layer__separate_weights__second_attention_counts)
 /* FLOPs by hand: 2·512²·160 + 2·512·512² + 2·512·50·160, 2·50·512·160, … */
 TEST(mixer__each_kind__formula)
 {
-    static const struct {
-        enum dhen_mixer mixer;
-        int64_t parameters, flops;
-    } cases[] = {
+    ROWS(cases, enum dhen_mixer mixer; int64_t parameters, flops) = {
         {DHEN_DOT, 512LL * 512 * 512 + 512 + 512 * 8000 + 8000, 83886080 + 268435456 + 8192000},
         {DHEN_LINEAR, 50 * 512 + 50, 8192000},
         {DHEN_ATTENTION, 102400 + 655360 + 2048 + 960 + 25650, 8192000 + 10240000 + 1600000 + 65536000},

@@ -86,9 +86,7 @@ TEST_APART(render__dotted_short_and_table_keys__laid_over_the_base)
 
 TEST_APART(render__batch__third_completed_and_checked)
 {
-    static const struct {
-        const char *spec, *expected;
-    } cases[] = {
+    ROWS(cases, const char *spec, *expected) = {
         {"\"train_batch_size\":64,\"micro_batch\":4", "\"gradient_accumulation_steps\": 4"},
         {"\"train_batch_size\":64,\"gradient_accumulation_steps\":8", "\"train_micro_batch_size_per_gpu\": 2"},
         {"\"micro_batch\":4,\"gradient_accumulation_steps\":2", "\"train_batch_size\": 32"},
@@ -146,9 +144,7 @@ TEST_APART(render__comments_and_commas_before_ends__left_out)
 
 TEST_APART(open__bad_base__one_sentence_with_a_place)
 {
-    static const struct {
-        const char *text, *expected;
-    } cases[] = {
+    ROWS(cases, const char *text, *expected) = {
         {"{\n /* no\n}", "ds.json:2:2: a comment is not closed"},
         {"{\n // no", "ds.json:2:7: expected a name in double quotes"},
         {"{ /*\n\n*/ \"fp16\": ,}", "ds.json:3:12: this is not a JSON value"},
@@ -199,9 +195,7 @@ TEST_APART(open__bad_base__one_sentence_with_a_place)
 
 TEST_APART(open__two_names_of_one_key__refused_wherever_they_stand)
 {
-    static const struct {
-        const char *base, *specs, *expected;
-    } cases[] = {
+    ROWS(cases, const char *base, *specs, *expected) = {
         {"{\"zero_optimization\": {\"stage3_prefetch_bucket_size\": 1,\n  \"prefetch_bucket_size\": [1, 2]}}", "",
          "ds.json:2:3: zero_optimization has both \"prefetch_bucket_size\" and \"stage3_prefetch_bucket_size\", names "
          "of "
@@ -252,10 +246,7 @@ TEST_APART(rules__base_says_it__judged_like_a_key)
     static const char half[] = "{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true},"
                                " \"train_batch_size\": 8}",
                       narrow[] = "{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}}";
-    static const struct {
-        const char *base, *rest, *rule;
-        int64_t jobs, excluded;
-    } cases[] = {
+    ROWS(cases, const char *base, *rest, *rule; int64_t jobs, excluded) = {
         {half, "[parallel_spec]\npp = [1, 2]\n[cluster_spec]\nnum_devices_per_host = 2\n", "pipeline-zero-stage", 1, 1},
         {half, "[parallel_spec]\n\"bf16.enabled\" = [true, false]\n", "fp16-or-bf16", 1, 1},
         {half, "[parallel_spec]\nmicro_batch = [1, 3, 8]\n", "batch-divides", 2, 1},
@@ -359,9 +350,7 @@ static char *mapped(const char *flag, const char *config, const char *const *com
 TEST(arguments__every_spelling__replaced_or_appended)
 {
     static const char four[] = "{\"train_micro_batch_size_per_gpu\": 4}";
-    static const struct {
-        const char *flag, *config, *command[4], *expected;
-    } cases[] = {
+    ROWS(cases, const char *flag, *config, *command[4], *expected) = {
         {"per_device_bs", four, {"t", "--per_device_bs", "8"}, "t --per_device_bs 4"},
         {"--per_device_bs", four, {"t", "--per-device-bs", "8"}, "t --per-device-bs 4"},
         {"per-device-bs", four, {"t", "--per_device_bs=8"}, "t --per_device_bs=4"},
@@ -405,9 +394,9 @@ TEST(huggingface__profile__maps_the_trainers_arguments)
 
 TEST(base64__padding_and_both_odd_digits__as_deepspeed_takes_it)
 {
-    static const struct {
-        const char *text, *expected;
-    } cases[] = {{"", ""}, {"a", "YQ=="}, {"ab", "YWI="}, {"{}\n", "e30K"}, {"\xfb\xff\xbf?", "-_-_Pw=="}};
+    ROWS(cases, const char *text, *expected) = {
+        {"", ""}, {"a", "YQ=="}, {"ab", "YWI="}, {"{}\n", "e30K"}, {"\xfb\xff\xbf?", "-_-_Pw=="},
+    };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         OWNED_BUFFER b = BUFFER_INIT;
         ds_config_add_base64(cases[i].text, &b);

@@ -61,9 +61,7 @@ TEST(resolve__each_text__columns_or_a_hint)
 
 TEST(build__dangerous_expressions__refused_by_the_guard)
 {
-    static const struct {
-        const char *require, *refused;
-    } cases[] = {
+    ROWS(cases, const char *require, *refused) = {
         {"(SELECT 1)", "a subquery is not allowed here"},
         {"load_extension('x')", "load_extension"},
         {"randomblob(1000000000)", "the function randomblob is not allowed here"},

@@ -72,9 +72,7 @@ TEST(check_where__each_text__an_expression_over_columns_or_what_is_wrong)
 {
     static const char *const columns[] = {"a", "b", "model.name", "it's \"odd\""};
     static const char subquery[] = "a subquery is not allowed here", any[] = "";
-    static const struct {
-        const char *text, *refused; /* NULL: it is one */
-    } cases[] = {
+    ROWS(cases, const char *text, *refused /* NULL: it is one */) = {
         {"a = 1", NULL},
         {"a = 1 -- why", NULL},
         {"a = ')' OR b = \"a\"", NULL},

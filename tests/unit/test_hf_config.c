@@ -167,9 +167,7 @@ TEST(hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp)
 
 TEST(hf_config_read__bad_file__one_sentence_with_file_and_field)
 {
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
+    ROWS(cases, const char *text, *message) = {
         {"[1]", "c.json is not a JSON object, as a model's config.json must be"},
         {"{\"model_type\": ", "c.json is not a JSON object, as a model's config.json must be"},
         {"{" SHAPE "}", "c.json lacks \"model_type\", which says what the other fields mean"},

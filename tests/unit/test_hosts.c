@@ -49,9 +49,7 @@ TEST(hosts_parse__wrong_lines__all_reported)
 
 TEST(hosts_filter__as_deepspeed_spells_them__narrowed)
 {
-    static const struct {
-        const char *include, *exclude, *left;
-    } cases[] = {
+    ROWS(cases, const char *include, *exclude, *left) = {
         {NULL, NULL, "worker-0:0,1,2,3 worker-1:0,1 worker-2:0,1,2,3"},
         {"worker-0@worker-1:0", NULL, "worker-0:0,1,2,3 worker-1:0"},
         {"worker-2:3,1", "", "worker-2:1,3"},
@@ -67,9 +65,7 @@ TEST(hosts_filter__as_deepspeed_spells_them__narrowed)
 
 TEST(hosts_filter__what_is_not_there__refused_untouched)
 {
-    static const struct {
-        const char *include, *exclude, *message;
-    } cases[] = {
+    ROWS(cases, const char *include, *exclude, *message) = {
         {"worker-9", NULL, "include: the hostfile has no host `worker-9`"},
         {NULL, "worker-1:2", "exclude: host worker-1 has no slot `2`"},
         {"worker-1:x", NULL, "include: host worker-1 has no slot `x`"},

@@ -249,11 +249,7 @@ static void draw_sum(struct rng *d, int depth, struct buffer *out)
 
 TEST(formula__equality__solved_for_its_last_key)
 {
-    static const struct {
-        const char *text;
-        bool is_solved, any;
-        int64_t value;
-    } cases[] = {
+    ROWS(cases, const char *text; bool is_solved, any; int64_t value) = {
         {"a * 3 + b = d * 2 - b", true, true, 6},
         {"7 - d = b", true, true, 4},
         {"d * b = a", true, false, 0},

@@ -186,10 +186,7 @@ TEST(identity__order_labels_and_blocks__do_not_count)
 
 TEST(distinct__what_makes_two_combinations_one_job__known)
 {
-    static const struct {
-        const char *text;
-        bool distinct;
-    } cases[] = {
+    ROWS(cases, const char *text; bool distinct) = {
         {"[[model]]\na = [1, 2]\n", true},
         {"[[model]]\na = [1, 1.0]\n", true},
         {"[[model]]\na = [1, 2]\n[[model]]\na = 2\n", false},
@@ -250,10 +247,7 @@ static void count_looks(void *context, int64_t matches, int64_t of)
 TEST(plan__specs_stand_in_several_blocks__jobs_counted_without_looking)
 {
 #define RULE "[[training_spec]]\nt = [1, 2, 3]\n[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n"
-    static const struct {
-        const char *text;
-        int64_t matched, jobs;
-    } cases[] = {
+    ROWS(cases, const char *text; int64_t matched, jobs) = {
         {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\nb = [1, 2]\na = [1, 2, 3]\n" RULE, 24, 12},
         {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\na = [2, 3, 4]\nb = [2, 3]\n" RULE, 26, 22},
         {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\n\"(b, a)\" = [[1, 3], [5, 4], [2, 2]]\n" RULE, 19, 15},

@@ -14,12 +14,7 @@ static const char text[] = "[job.metrics.tok]\nmeans = \"tokens/s/device\"\n"
 
 TEST(meaning__key_name_or_whole_unit__nothing_else)
 {
-    static const struct {
-        const char *metric;
-        enum metric_quantity quantity;
-        enum metric_work work;
-        bool per_device;
-    } cases[] = {
+    ROWS(cases, const char *metric; enum metric_quantity quantity; enum metric_work work; bool per_device) = {
         {"tok", QUANTITY_RATE, WORK_TOKENS, true},
         {"step_time", QUANTITY_NONE, WORK_NONE, false},
         {"a", QUANTITY_RATE, WORK_TOKENS, false},

@@ -34,9 +34,7 @@ TEST(make__no_base__nothing)
 
 TEST(make__unknown_or_too_large__refused_with_place)
 {
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
+    ROWS(cases, const char *text, *message) = {
         {ZHEN_SPACE "[model_space.base]\n" ZHEN_SIZES "num_zhen_layers = 1\ntokens = [\"MAGIC\"]\n",
          "s.toml:13:10: the base: the parameters of MAGIC cannot be counted"},
         {ZHEN_SPACE "[model_space.base]\nnum_features = 512\nemb_dim = 160\noutput_per_emb = 9000000000000000000\n"

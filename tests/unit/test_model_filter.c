@@ -7,10 +7,8 @@
 /* Candidates within ±10 % of the base model, by number of layers: all of a million, all of 13.5 million. */
 TEST(filter__similar_parameters__known_numbers)
 {
-    static const struct {
-        unsigned kinds;
-        uint64_t total, kept[5];
-    } cases[] = {{3, 998738, {0, 0, 780, 15060, 80223}}, {4, 13528268, {0, 0, 5340, 110580, 601936}}};
+    ROWS(cases, unsigned kinds; uint64_t total, kept[5]) = {{3, 998738, {0, 0, 780, 15060, 80223}},
+                                                            {4, 13528268, {0, 0, 5340, 110580, 601936}}};
     for (size_t i = 0; i < 2; i++) {
         struct space_key keys[KEY_COUNT];
         struct model_space_table space = dhen_space(keys, cases[i].kinds);

@@ -65,10 +65,7 @@ static void assert_handed(const char *text, const struct model_search_options *o
 
 TEST(open__spaces_of_the_original__known_counts)
 {
-    static const struct {
-        const char *text;
-        uint64_t count, by_layers[5];
-    } cases[] = {
+    ROWS(cases, const char *text; uint64_t count, by_layers[5]) = {
         {ZHEN_SPACE, 998738, {0, 91, 6006, 107679, 884962}},
         {"[model_space]\n" ZHEN_KINDS("\"DOT\", \"LINEAR\", \"ATTENTION\", \"CONVOLUTION\""),
          13528268,
@@ -214,10 +211,7 @@ TEST(each__strata_of_every_value__as_many_of_each)
 
 TEST(each__nothing_left__which_filter_and_how_many)
 {
-    static const struct {
-        const char *text, *message;
-        struct model_search_options options;
-    } cases[] = {
+    ROWS(cases, const char *text, *message; struct model_search_options options) = {
         {NUMBERS "[[model_space.filter]]\nwhere = \"a > 2\"\n",
          "no model is left of 6 candidates: a > 2 removed 4, --where removed 2",
          {.where = "b = 'z'"}},
@@ -260,9 +254,7 @@ TEST(each__taker_fails__its_error)
 
 TEST(open__bad_space__refused_with_place)
 {
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
+    ROWS(cases, const char *text, *message) = {
         {"[model_space.keys]\na = { multiset = [\"x\"], total = 2, layers = 3 }\n",
          "s.toml:1:1: [model_space]: the model space is empty: no stack of layers meets its limits"},
         {"[model_space.keys]\na = { from = 1, to = 9000000000000000000 }\nb = [1, 2, 3]\n",
@@ -320,9 +312,7 @@ TEST(each__long_walk__progress_reported)
 
 TEST(list_values__keys_with_lists__named)
 {
-    static const struct {
-        const char *text, *names;
-    } cases[] = {
+    ROWS(cases, const char *text, *names) = {
         {ZHEN_SPACE, "[\"tokens\"]"},
         {NUMBERS, ""},
         {"[model_space.keys]\na = [[1], 2]\nb = { multiset = [\"x\"], total = 1 }\nc = 1\n", "[\"a\", \"b\"]"},

@@ -177,15 +177,11 @@ TEST(restrict__contradiction__empty_and_walks_to_nothing)
 
 TEST(restrict__unknown_key_or_value__refused)
 {
-    static const struct {
-        const char *key, *literal, *message;
-    } cases[] = {
-        {"nothing", "1", "no key nothing"},
-        {"tokens", "1", "no key tokens"},
-        {"num_zhen_layers", "5", "num_zhen_layers has no value 5"},
-        {"num_zhen_layers", "two", "num_zhen_layers has no value two"},
-        {"num_features", "511", "num_features has no value 511"},
-    };
+    ROWS(cases, const char *key, *literal, *message) = {{"nothing", "1", "no key nothing"},
+                                                        {"tokens", "1", "no key tokens"},
+                                                        {"num_zhen_layers", "5", "num_zhen_layers has no value 5"},
+                                                        {"num_zhen_layers", "two", "num_zhen_layers has no value two"},
+                                                        {"num_features", "511", "num_features has no value 511"}};
     struct space_key keys[KEY_COUNT];
     struct model_space_table space = dhen_space(keys, 3);
     HELD_AT(model_index) *index = index_of(&space);

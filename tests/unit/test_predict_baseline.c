@@ -13,11 +13,10 @@ TEST(memory_line_fit__two_points__the_line_through_them)
 
 TEST(memory_line_fit__no_line__refused_untouched)
 {
-    static const struct {
-        double x[2], y[2];
-        size_t count;
-    } cases[] = {{{1, 1}, {2, 3}, 2}, {{1, 2}, {3, 3}, 2},   {{1, 2}, {4, 3}, 2}, {{1}, {2}, 1},
-                 {{0}, {0}, 0},       {{1, 2}, {1, NAN}, 2}, {{-1, 2}, {1, 2}, 2}};
+    ROWS(cases, double x[2], y[2]; size_t count) = {
+        {{1, 1}, {2, 3}, 2}, {{1, 2}, {3, 3}, 2},   {{1, 2}, {4, 3}, 2},  {{1}, {2}, 1},
+        {{0}, {0}, 0},       {{1, 2}, {1, NAN}, 2}, {{-1, 2}, {1, 2}, 2},
+    };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct memory_line line = {42, 42};
         struct error e = ERROR_INIT;

@@ -35,12 +35,12 @@ TEST(flops_per_step__gpt__megatron_closed_form)
  * is less. */
 TEST(flops_per_step__selective_activation_paper__its_mfu)
 {
-    static const struct {
-        double layers, hidden, heads, batch, devices, seconds, mfu, hfu;
-    } rows[] = {{48, 6144, 64, 4, 8, 1.10, 0.415, 0.437},
-                {96, 12288, 96, 64, 64, 13.75, 0.514, 0.528},
-                {105, 20480, 128, 280, 280, 37.83, 0.560, 0.570},
-                {128, 25600, 160, 512, 512, 71.49, 0.563, 0.570}};
+    ROWS(rows, double layers, hidden, heads, batch, devices, seconds, mfu, hfu) = {
+        {48, 6144, 64, 4, 8, 1.10, 0.415, 0.437},
+        {96, 12288, 96, 64, 64, 13.75, 0.514, 0.528},
+        {105, 20480, 128, 280, 280, 37.83, 0.560, 0.570},
+        {128, 25600, 160, 512, 512, 71.49, 0.563, 0.570},
+    };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct architecture a = sized(rows[i].layers, rows[i].hidden, rows[i].heads, 51200);
         struct training_plan plan = {.micro_batches = (int64_t)rows[i].batch,

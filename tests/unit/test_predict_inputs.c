@@ -133,27 +133,22 @@ TEST(inputs_decode__words__as_enumerators)
  * otherwise. */
 TEST(inputs_decode__flags_and_types_of_weights__precision_of_products)
 {
-    static const struct {
-        const char *pairs;
-        enum precision expected;
-    } cases[] = {
-        {"", PRECISION_BF16},
-        {"bf16=0", PRECISION_FP32},
-        {"fp16=0", PRECISION_FP32},
-        {"bf16=0 fp16=0", PRECISION_FP32},
-        {"bf16=1 fp16=0", PRECISION_BF16},
-        {"bf16=0 fp16=1", PRECISION_BF16},
-        {"bf16=0 fp16=0 precision=bf16", PRECISION_BF16},
-        {"bf16=1 precision=fp32", PRECISION_FP32},
-        {"weights_dtype=float32 bf16=1", PRECISION_BF16},
-        {"weights_dtype=float32 bf16=0", PRECISION_FP32},
-        {"weights_dtype=float32", PRECISION_FP32},
-        {"weights_dtype=float32 tf32=1", PRECISION_TF32},
-        {"weights_dtype=bfloat16 bf16=0", PRECISION_BF16},
-        {"weights_dtype=auto bf16=0", PRECISION_FP32},
-        {"weights_dtype=bfloat16", PRECISION_BF16},
-        {"weights_dtype=auto tf32=1", PRECISION_BF16},
-    };
+    ROWS(cases, const char *pairs; enum precision expected) = {{"", PRECISION_BF16},
+                                                               {"bf16=0", PRECISION_FP32},
+                                                               {"fp16=0", PRECISION_FP32},
+                                                               {"bf16=0 fp16=0", PRECISION_FP32},
+                                                               {"bf16=1 fp16=0", PRECISION_BF16},
+                                                               {"bf16=0 fp16=1", PRECISION_BF16},
+                                                               {"bf16=0 fp16=0 precision=bf16", PRECISION_BF16},
+                                                               {"bf16=1 precision=fp32", PRECISION_FP32},
+                                                               {"weights_dtype=float32 bf16=1", PRECISION_BF16},
+                                                               {"weights_dtype=float32 bf16=0", PRECISION_FP32},
+                                                               {"weights_dtype=float32", PRECISION_FP32},
+                                                               {"weights_dtype=float32 tf32=1", PRECISION_TF32},
+                                                               {"weights_dtype=bfloat16 bf16=0", PRECISION_BF16},
+                                                               {"weights_dtype=auto bf16=0", PRECISION_FP32},
+                                                               {"weights_dtype=bfloat16", PRECISION_BF16},
+                                                               {"weights_dtype=auto tf32=1", PRECISION_BF16}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         gpt_with("");
         assert_int_equal(decoded(cases[i].pairs).plan.precision, cases[i].expected);
@@ -426,10 +421,7 @@ TEST(evidence_widths_of__feature_of_other_frameworks__wider_and_not_compared)
 /* What a framework was not compared with: its name alone is no evidence. */
 TEST(predictor_predict__kind_that_a_framework_was_not_compared_with__by_what_new_sources_needed)
 {
-    static const struct {
-        const char *framework, *pairs;
-        bool own;
-    } cases[] = {
+    ROWS(cases, const char *framework, *pairs; bool own) = {
         {"hf-trainer", "recompute=full zero_stage=3 packing=1", true},
         {"hf-trainer", "recompute=full zero_stage=3 weights_dtype=fp32 precision=bf16 packing=1", false},
         {"hf-trainer", "recompute=full tp=2 packing=1", false},

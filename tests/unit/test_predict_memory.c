@@ -21,13 +21,10 @@ static struct memory_prediction predict(struct architecture a, struct training_p
 /* arXiv 2205.05198, figure 1: weights and optimizer, 18 bytes for each of the layers' weights; tensor degree 8. */
 TEST(memory_predict__selective_recompute_paper__weights_and_optimizer)
 {
-    static const struct {
-        int64_t layers, hidden, heads, pipeline;
-        double gib;
-    } paper[] = {{48, 6144, 64, 1, 45.5625},
-                 {96, 12288, 96, 8, 45.5625},
-                 {105, 20480, 128, 35, 31.640625},
-                 {128, 25600, 160, 64, 32.958984375}};
+    ROWS(paper, int64_t layers, hidden, heads, pipeline; double gib) = {{48, 6144, 64, 1, 45.5625},
+                                                                        {96, 12288, 96, 8, 45.5625},
+                                                                        {105, 20480, 128, 35, 31.640625},
+                                                                        {128, 25600, 160, 64, 32.958984375}};
     for (size_t i = 0; i < LENGTH(paper); i++) {
         struct architecture a = gpt(paper[i].layers, paper[i].hidden, paper[i].heads);
         struct training_plan plan = {.tensor = 8, .pipeline = paper[i].pipeline, .sequence = 2048};
@@ -75,12 +72,7 @@ TEST(memory_predict__megatron_functional_tests__their_golden_values)
  * for the gradient and 8 for Adam, and DeepSpeed's partitions are copies: never less than in mixed precision there. */
 TEST(memory_predict__states__bytes_per_parameter_of_each_framework)
 {
-    static const struct {
-        const char *framework;
-        int64_t zero;
-        double unsharded, sharded;
-        enum precision precision;
-    } cases[] = {
+    ROWS(cases, const char *framework; int64_t zero; double unsharded, sharded; enum precision precision) = {
         {"megatron", 0, 18, 0, PRECISION_BF16},  {"megatron-distopt", 1, 6, 12, PRECISION_BF16},
         {"nanotron", 0, 20, 0, PRECISION_BF16},  {"nanotron", 1, 8, 12, PRECISION_BF16},
         {"deepspeed", 0, 16, 0, PRECISION_BF16}, {"deepspeed", 1, 4, 18, PRECISION_BF16},
@@ -237,12 +229,7 @@ TEST(memory_predict__offload__host_bytes_of_a_node)
 /* Gradients of an offloaded optimizer follow it once reduced; FSDP1 holds them until the backward pass ends. */
 TEST(memory_predict__offload__sharded_gradients_on_the_host)
 {
-    static const struct {
-        const char *framework;
-        int64_t zero;
-        enum offload offload;
-        double sharded;
-    } cases[] = {
+    ROWS(cases, const char *framework; int64_t zero; enum offload offload; double sharded) = {
         {"deepspeed", 3, OFFLOAD_OPTIMIZER, 2}, {"deepspeed", 3, OFFLOAD_PARAMETERS, 0},
         {"deepspeed", 2, OFFLOAD_OPTIMIZER, 0}, {"torchtune", 3, OFFLOAD_PARAMETERS, 0},
         {"fsdp2", 3, OFFLOAD_PARAMETERS, 0},    {"hf-trainer", 3, OFFLOAD_PARAMETERS, 2},
@@ -262,12 +249,7 @@ TEST(memory_predict__offload__sharded_gradients_on_the_host)
 /* In the type in which they are reduced, even if weights are in bf16; DeepSpeed's stages have no such thing. */
 TEST(memory_predict__synchronized_at_the_last_micro_batch__whole_gradients)
 {
-    static const struct {
-        const char *framework;
-        enum weights_type weights;
-        int64_t data, pipeline;
-        double unsharded;
-    } cases[] = {
+    ROWS(cases, const char *framework; enum weights_type weights; int64_t data, pipeline; double unsharded) = {
         {"fsdp2", WEIGHTS_FRAMEWORK, 16, 1, 4}, {"fsdp2", WEIGHTS_16, 16, 1, 4},
         {"fsdp", WEIGHTS_FRAMEWORK, 16, 1, 4},  {"fsdp2", WEIGHTS_16, 16, 2, 0},
         {"fsdp2", WEIGHTS_16, 1, 1, 2},         {"deepspeed", WEIGHTS_FRAMEWORK, 16, 1, 0},
@@ -366,10 +348,7 @@ TEST(memory_predict__experts_over_ranks__states_by_their_own_group)
 /* 512 MiB of each, three of experts (predict.toml), and two of Megatron-LM's with tensor or pipeline parallelism. */
 TEST(memory_predict__reserve__of_each_group_of_ranks)
 {
-    static const struct {
-        struct training_plan plan;
-        double groups;
-    } cases[] = {
+    ROWS(cases, struct training_plan plan; double groups) = {
         {{.data = 2}, 1},    {{.tensor = 2}, 3},
         {{.context = 2}, 1}, {{.pipeline = 2, .micro_batches = 2}, 3},
         {{.expert = 1}, 0},  {{.tensor = 2, .data = 8, .expert = 8}, 7},
@@ -676,16 +655,15 @@ TEST(memory_predict__adapters__in_the_type_of_the_framework)
  * What is too small for a unit stays gathered with the root. */
 TEST(memory_predict__units_by_size__what_is_too_small_with_the_root)
 {
-    static const struct {
-        int64_t least;
-        double unit, root;           /* in M of 2^20 */
-    } cases[] = {{0, 50, 200},       /* a layer; both matrices of the vocabulary */
-                 {4000000, 100, 0},  /* each matrix: the largest is that of the vocabulary */
-                 {12000000, 100, 0}, /* attention, and MLPs */
-                 {20000000, 100, 24 * 16},
-                 {40000000, 100, 0}, /* layers */
-                 {60000000, 100, 24 * 50},
-                 {120000000, 0, 24 * 50 + 200}};
+    ROWS(cases, int64_t least; double unit, root /* in M of 2^20 */) = {
+        {0, 50, 200},       /* a layer; both matrices of the vocabulary */
+        {4000000, 100, 0},  /* each matrix: the largest is that of the vocabulary */
+        {12000000, 100, 0}, /* attention, and MLPs */
+        {20000000, 100, 24 * 16},
+        {40000000, 100, 0}, /* layers */
+        {60000000, 100, 24 * 50},
+        {120000000, 0, 24 * 50 + 200},
+    };
     struct architecture a = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 51200);
     struct training_plan plan = {.sequence = 2048, .data = 8, .zero_stage = 3};
     a.ffn = 17 * 1024 / 3;
@@ -788,17 +766,16 @@ TEST(memory_predict__absurd_batch__refused)
 
 TEST(frameworks__uncalibrated_ones__wider_interval)
 {
-    static const struct {
-        const char *name;
-        bool memory, time; /* compared with measurements */
-    } want[] = {{"deepspeed", false, false}, {"fsdp", false, false},
-                {"fsdp2", false, false},     {"gpt-neox", false, false},
-                {"hf-trainer", true, false}, {"internevo", false, false},
-                {"maxtext", false, false},   {"megatron-distopt", true, false},
-                {"megatron", true, false},   {"nanotron", true, false},
-                {"picotron", false, false},  {"torch-ddp", true, false},
-                {"torchtitan", true, false}, {"torchtune", false, false},
-                {"trainer", true, false}};
+    ROWS(want, const char *name; bool memory, time /* compared with measurements */) = {
+        {"deepspeed", false, false}, {"fsdp", false, false},
+        {"fsdp2", false, false},     {"gpt-neox", false, false},
+        {"hf-trainer", true, false}, {"internevo", false, false},
+        {"maxtext", false, false},   {"megatron-distopt", true, false},
+        {"megatron", true, false},   {"nanotron", true, false},
+        {"picotron", false, false},  {"torch-ddp", true, false},
+        {"torchtitan", true, false}, {"torchtune", false, false},
+        {"trainer", true, false},
+    };
     const struct framework_set *set = frameworks();
     assert_int_equal(set->count, LENGTH(want));
     assert_null(framework_find("jax"));

@@ -107,13 +107,12 @@ TEST(plan_complete__layouts_that_do_not_add_up__refused)
 /* The papers' figures for a pipeline of four: micro-batches held, and the share of 1F1B's waiting. */
 TEST(plan_in_flight__zero_bubble__of_the_papers)
 {
-    static const struct {
-        enum pipeline_schedule schedule;
-        double first, last, waiting;
-    } cases[] = {{SCHEDULE_1F1B, 4, 1, 1},
-                 {SCHEDULE_ZB_H1, 4, 1, 1.0 / 3},
-                 {SCHEDULE_ZB_V, 4, 4, 0},
-                 {SCHEDULE_DUALPIPE_V, 4.5, 4.5, 1.0 / 3}};
+    ROWS(cases, enum pipeline_schedule schedule; double first, last, waiting) = {
+        {SCHEDULE_1F1B, 4, 1, 1},
+        {SCHEDULE_ZB_H1, 4, 1, 1.0 / 3},
+        {SCHEDULE_ZB_V, 4, 4, 0},
+        {SCHEDULE_DUALPIPE_V, 4.5, 4.5, 1.0 / 3},
+    };
     const struct architecture a = playbook(16, 2048, 8192, false);
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 64, .schedule = cases[i].schedule};
@@ -228,11 +227,8 @@ TEST(device_find__any_case__found)
 /* In fp32 without matrix units; those of HGX boards are of eight. */
 TEST(devices_carried__datasheets__fp32_outside_tensor_cores)
 {
-    static const struct {
-        const char *name;
-        double tera;
-    } want[] = {{"T4", 8.1}, {"A40", 37.4}, {"L40S", 91.6},        {"RTX-4090", 82.6},
-                {"H20", 44}, {"B200", 75},  {"RTX-PRO-6000", 125}, {"MI300X", 163.4}};
+    ROWS(want, const char *name; double tera) = {{"T4", 8.1}, {"A40", 37.4}, {"L40S", 91.6},        {"RTX-4090", 82.6},
+                                                 {"H20", 44}, {"B200", 75},  {"RTX-PRO-6000", 125}, {"MI300X", 163.4}};
     for (size_t i = 0; i < LENGTH(want); i++)
         assert_float_equal(device_find(NULL, want[i].name)->vector_flops / 1e12, want[i].tera, 1e-9);
     const struct device_table *set = devices_carried();
@@ -244,10 +240,7 @@ TEST(devices_carried__datasheets__fp32_outside_tensor_cores)
  * cloud.google.com/tpu/docs; links are one way. */
 TEST(devices_carried__datasheets__their_figures)
 {
-    static const struct {
-        const char *name;
-        double peak, fp8, fp4, fp32, memory, link;
-    } want[] = {
+    ROWS(want, const char *name; double peak, fp8, fp4, fp32, memory, link) = {
         {"A40", 149.7, 149.7, 149.7, 74.8, 696, 25},
         {"A30", 165, 165, 165, 82.5, 933, 25},
         {"A10G", 70, 70, 70, 35, 600, 25},
@@ -303,10 +296,10 @@ TEST(device_nearest__of_another_maker__none)
 /* The rates that a pod of 256 sends into the data centre, and a host of four chips. */
 TEST(devices_carried__tpus__their_part_of_the_network)
 {
-    static const struct {
-        const char *name;
-        double gigabits;
-    } want[] = {{"TPU-v4", 200.0 / 4}, {"TPU-v5e", 6.4e3 / 256}, {"TPU-v5p", 200.0 / 4}, {"TPU-v6e", 25.6e3 / 256}};
+    ROWS(want, const char *name; double gigabits) = {{"TPU-v4", 200.0 / 4},
+                                                     {"TPU-v5e", 6.4e3 / 256},
+                                                     {"TPU-v5p", 200.0 / 4},
+                                                     {"TPU-v6e", 25.6e3 / 256}};
     for (size_t i = 0; i < LENGTH(want); i++)
         assert_float_equal(device_find(NULL, want[i].name)->adapter_bytes_per_s, want[i].gigabits * 1e9 / 8, 1);
 }
@@ -325,27 +318,23 @@ TEST(device_find__other_names__found)
     assert_ptr_equal(device_find(NULL, "a100-SXM4-80GB"), device_find(NULL, "A100-80GB"));
     assert_ptr_equal(device_find(NULL, "trn2"), device_find(NULL, "Trainium2"));
     assert_ptr_equal(device_find(NULL, "RTX 6000 Blackwell"), device_find(NULL, "RTX-PRO-6000"));
-    static const struct {
-        const char *said, *name;
-    } spellings[] = {
-        {"NVIDIA H100 80GB HBM3", "H100"},
-        {"NVIDIA A100-SXM4-80GB", "A100-80GB"},
-        {"a100_80gb", "A100-80GB"},
-        {"NVIDIA A100 80GB PCIe", "A100-PCIe-80GB"},
-        {"NVIDIA A100-PCIE-40GB", "A100-PCIe-40GB"},
-        {"h100_80gb", "H100"},
-        {"NVIDIA H100 NVL", "H100-NVL"},
-        {"NVIDIA H100 PCIe", "H100-PCIe"},
-        {"NVIDIA GH200 480GB", "GH200"},
-        {"Tesla V100-SXM2-32GB", "V100-32GB"},
-        {"Tesla T4", "T4"},
-        {"NVIDIA L4", "L4"},
-        {"NVIDIA GeForce RTX 4090", "RTX-4090"},
-        {"NVIDIA RTX 6000 Ada Generation", "RTX-6000-Ada"},
-        {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "RTX-PRO-6000"},
-        {"AMD Instinct MI300X", "MI300X"},
-        {"TPU v4", "TPU-v4"},
-    };
+    ROWS(spellings, const char *said, *name) = {{"NVIDIA H100 80GB HBM3", "H100"},
+                                                {"NVIDIA A100-SXM4-80GB", "A100-80GB"},
+                                                {"a100_80gb", "A100-80GB"},
+                                                {"NVIDIA A100 80GB PCIe", "A100-PCIe-80GB"},
+                                                {"NVIDIA A100-PCIE-40GB", "A100-PCIe-40GB"},
+                                                {"h100_80gb", "H100"},
+                                                {"NVIDIA H100 NVL", "H100-NVL"},
+                                                {"NVIDIA H100 PCIe", "H100-PCIe"},
+                                                {"NVIDIA GH200 480GB", "GH200"},
+                                                {"Tesla V100-SXM2-32GB", "V100-32GB"},
+                                                {"Tesla T4", "T4"},
+                                                {"NVIDIA L4", "L4"},
+                                                {"NVIDIA GeForce RTX 4090", "RTX-4090"},
+                                                {"NVIDIA RTX 6000 Ada Generation", "RTX-6000-Ada"},
+                                                {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "RTX-PRO-6000"},
+                                                {"AMD Instinct MI300X", "MI300X"},
+                                                {"TPU v4", "TPU-v4"}};
     for (size_t i = 0; i < LENGTH(spellings); i++)
         assert_ptr_equal(device_find(NULL, spellings[i].said), device_find(NULL, spellings[i].name));
     assert_null(device_find(NULL, "NVIDIA"));
@@ -371,11 +360,10 @@ TEST(cluster_complete__link_domain__of_the_device_or_the_host)
 
 TEST(cluster_complete__slot__of_the_generation)
 {
-    static const struct {
-        const char *device;
-        double slot;
-    } rows[] = {{"V100-16GB", 12.5e9}, {"T4", 12.5e9}, {"A100-80GB", 25e9}, {"RTX-4090", 25e9},
-                {"A40", 25e9},         {"H100", 50e9}, {"RTX-5090", 50e9},  {"B300", 50e9}};
+    ROWS(rows, const char *device; double slot) = {
+        {"V100-16GB", 12.5e9}, {"T4", 12.5e9}, {"A100-80GB", 25e9}, {"RTX-4090", 25e9},
+        {"A40", 25e9},         {"H100", 50e9}, {"RTX-5090", 50e9},  {"B300", 50e9},
+    };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct cluster c = {.device = device_find(NULL, rows[i].device)};
         FAIL_IF(cluster_complete(&c, &e));

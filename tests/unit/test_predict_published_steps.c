@@ -12,13 +12,13 @@
  * rows. Reached: mean 5.5 %, at most 11 %. */
 TEST(step_predict__selective_recompute_paper__its_iterations)
 {
-    static const struct {
-        int64_t layers, hidden, heads, pipeline, virtual_stages, micro_batch, micro_batches;
-        double full_s, selective_s;
-    } rows[] = {{48, 6144, 64, 1, 1, 4, 1, 1.42, 1.10},
-                {96, 12288, 96, 8, 3, 1, 64, 18.13, 13.75},
-                {105, 20480, 128, 35, 3, 1, 280, 49.05, 37.83},
-                {128, 25600, 160, 64, 1, 1, 512, 94.42, 71.49}};
+    ROWS(rows, int64_t layers, hidden, heads, pipeline, virtual_stages, micro_batch, micro_batches;
+         double full_s, selective_s) = {
+        {48, 6144, 64, 1, 1, 4, 1, 1.42, 1.10},
+        {96, 12288, 96, 8, 3, 1, 64, 18.13, 13.75},
+        {105, 20480, 128, 35, 3, 1, 280, 49.05, 37.83},
+        {128, 25600, 160, 64, 1, 1, 512, 94.42, 71.49},
+    };
     double error = 0;
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct training_plan plan = {.tensor = 8,

@@ -524,13 +524,11 @@ TEST(step_predict__large_head__last_stage_is_the_slowest)
  * (R - 1)/R. */
 TEST(step_predict__zero_stages__volume_of_data_parallelism)
 {
-    static const struct {
-        const char *framework;
-        int64_t zero;
-        double bytes, in_fp32;
-    } cases[] = {{"megatron", 0, 8, 8},           {"megatron-distopt", 1, 6, 8},    {"deepspeed", 1, 4 + 2, 8 + 4},
-                 {"deepspeed", 2, 3 * 4 + 2, 28}, {"torch-ddp", 2, 4 + 2, 4 + 4},   {"fsdp", 2, 3 * 4, 3 * 8},
-                 {"fsdp", 3, 3 * 6, 3 * 12},      {"fsdp2", 3, 3 * (4 + 4), 3 * 12}};
+    ROWS(cases, const char *framework; int64_t zero; double bytes, in_fp32) = {
+        {"megatron", 0, 8, 8},           {"megatron-distopt", 1, 6, 8},     {"deepspeed", 1, 4 + 2, 8 + 4},
+        {"deepspeed", 2, 3 * 4 + 2, 28}, {"torch-ddp", 2, 4 + 2, 4 + 4},    {"fsdp", 2, 3 * 4, 3 * 8},
+        {"fsdp", 3, 3 * 6, 3 * 12},      {"fsdp2", 3, 3 * (4 + 4), 3 * 12},
+    };
     const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};

@@ -58,13 +58,10 @@ TEST(memory_predict__lora__parameters_of_its_targets)
 /* peft tuners: adalora has a singular value for each rank, ia3 a vector, oft blocks, vera two vectors. */
 TEST(memory_predict__other_adapters__parameters_of_their_targets)
 {
-    static const struct {
-        enum tuning tuning;
-        double want;
-    } cases[] = {{TUNING_ADALORA, 4 * (HIDDEN + KV + 1) + 4 * (FFN + HIDDEN + 1)},
-                 {TUNING_IA3, KV + FFN},
-                 {TUNING_OFT, (HIDDEN + FFN) * 3 / 2},
-                 {TUNING_VERA, 4 + KV + 4 + HIDDEN}};
+    ROWS(cases, enum tuning tuning; double want) = {{TUNING_ADALORA, 4 * (HIDDEN + KV + 1) + 4 * (FFN + HIDDEN + 1)},
+                                                    {TUNING_IA3, KV + FFN},
+                                                    {TUNING_OFT, (HIDDEN + FFN) * 3 / 2},
+                                                    {TUNING_VERA, 4 + KV + 4 + HIDDEN}};
     struct training_plan plan = lora;
     plan.lora_targets = TARGET_K | TARGET_DOWN;
     for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -228,13 +225,11 @@ TEST(memory_predict__frozen_layers__no_states_and_nothing_kept)
  * twice as large, and as many bytes pass through device memory as where the model is prepared for k-bit training. */
 TEST(memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32)
 {
-    static const struct {
-        const char *framework;
-        enum quantization quantization;
-        bool rms_norm, wide;
-    } cases[] = {{"hf-trainer", QUANTIZATION_NF4_DOUBLE, false, true}, {"hf-trainer", QUANTIZATION_NF4, false, true},
-                 {"hf-trainer", QUANTIZATION_NF4, true, false},        {"hf-trainer", QUANTIZATION_GPTQ, false, false},
-                 {"hf-trainer", QUANTIZATION_NONE, false, false},      {"deepspeed", QUANTIZATION_NF4, false, false}};
+    ROWS(cases, const char *framework; enum quantization quantization; bool rms_norm, wide) = {
+        {"hf-trainer", QUANTIZATION_NF4_DOUBLE, false, true}, {"hf-trainer", QUANTIZATION_NF4, false, true},
+        {"hf-trainer", QUANTIZATION_NF4, true, false},        {"hf-trainer", QUANTIZATION_GPTQ, false, false},
+        {"hf-trainer", QUANTIZATION_NONE, false, false},      {"deepspeed", QUANTIZATION_NF4, false, false},
+    };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct architecture a = gpt(LAYERS, (int64_t)HIDDEN, 8);
         struct training_plan plan = lora, prepared;
@@ -270,22 +265,17 @@ static void refused(struct training_plan plan, const char *expected)
  * logits, and the loss widens nothing but what autocast does. */
 TEST(memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits)
 {
-    static const struct {
-        const char *framework;
-        int64_t kv_heads;
-        bool parallel;
-        enum tuning tuning;
-        enum recompute recompute;
-        enum loss_kernel loss;
-        double per_logit, cache, hidden;
-    } cases[] = {{"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 6, 2, 2},
-                 {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_FUSED, 4, 2, 2},
-                 {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_NONE, LOSS_EAGER, 6, 0, 2},
-                 {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_EAGER, 12, 4, 6},
-                 {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_FUSED, 8, 4, 6},
-                 {"hf-trainer", 1, true, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
-                 {"hf-trainer", 8, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
-                 {"torchtitan", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 0, 0, 2}};
+    ROWS(cases, const char *framework; int64_t kv_heads; bool parallel; enum tuning tuning; enum recompute recompute;
+         enum loss_kernel loss; double per_logit, cache, hidden) = {
+        {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 6, 2, 2},
+        {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_FUSED, 4, 2, 2},
+        {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_NONE, LOSS_EAGER, 6, 0, 2},
+        {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_EAGER, 12, 4, 6},
+        {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_FUSED, 8, 4, 6},
+        {"hf-trainer", 1, true, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
+        {"hf-trainer", 8, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
+        {"torchtitan", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 0, 0, 2},
+    };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct architecture a = gpt(LAYERS, (int64_t)HIDDEN, 8);
         struct training_plan plan = {.sequence = 32, .micro_batch = 512, .flash_attention = true};
@@ -361,17 +351,12 @@ TEST(memory_predict__sharded_adapters_over_fp32_weights__gathered_in_16_bits)
  * the loss there are those of two passes, but where what layers keep has the later ones anyway. */
 TEST(memory_predict__held_outputs__logits_and_cache_of_the_pass_before)
 {
-    static const struct {
-        enum held_outputs held;
-        enum recompute recompute;
-        enum loss_kernel loss;
-        double logits, caches;
-        bool narrow;
-    } cases[] = {{HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 4, 0, false},
-                 {HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 2, 0, true},
-                 {HELD_CACHE, RECOMPUTE_FULL, LOSS_EAGER, 4, 2, false},
-                 {HELD_CACHE, RECOMPUTE_NONE, LOSS_EAGER, 4, 1, false},
-                 {HELD_CACHE, RECOMPUTE_FULL, LOSS_LINEAR, 0, 2, false}};
+    ROWS(cases, enum held_outputs held; enum recompute recompute; enum loss_kernel loss; double logits, caches;
+         bool narrow) = {
+        {HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 4, 0, false}, {HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 2, 0, true},
+        {HELD_CACHE, RECOMPUTE_FULL, LOSS_EAGER, 4, 2, false},  {HELD_CACHE, RECOMPUTE_NONE, LOSS_EAGER, 4, 1, false},
+        {HELD_CACHE, RECOMPUTE_FULL, LOSS_LINEAR, 0, 2, false},
+    };
     const double cache = LAYERS * 2 * 2 * 2 * HIDDEN / 8; /* of a token, of two heads of eight */
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct training_plan plan = lora;

@@ -74,9 +74,7 @@ TEST(readers__regex__one_sample_per_line_in_order)
 /* The expression takes a part of the number: that is another number. */
 TEST(readers__part_of_a_number__no_sample_and_told)
 {
-    static const struct {
-        const char *pattern, *line, *example;
-    } cases[] = {
+    ROWS(cases, const char *pattern, *line, *example) = {
         {"wps: +([0-9.,]+)", "wps: 1.01e+04  iter: 3", "speed: 1.01 of 1.01e+04"},
         {"loss ([-0-9.]+)", "loss -1.5e-05", "speed: 1.5 of 1.5e-05"},
         {"tps ([0-9]+)", "tps 12,345,678 mfu 3", "speed: 12 of 12,345,678"},
@@ -151,10 +149,7 @@ static void assert_number(const char *reader, const char *text, double found, do
 /* All readers of text take the same for a number. A key's number may have a unit, here of seconds. */
 TEST(readers__one_table_of_texts__the_same_number_for_all)
 {
-    static const struct {
-        const char *text;
-        double number, with_unit;
-    } cases[] = {
+    ROWS(cases, const char *text; double number, with_unit) = {
         {"12", 12, 12},
         {"  12.5  ", 12.5, 12.5},
         {"12.", 12, 12},
@@ -264,9 +259,7 @@ TEST(reader_set__bad_pattern__said_with_its_place)
 
 TEST(readers__metrics_file__every_numeric_member)
 {
-    static const struct {
-        const char *text, *read;
-    } cases[] = {
+    ROWS(cases, const char *text, *read) = {
         {"{\"loss\": 2.5, \"step\": 10, \"note\": \"x\", \"deep\": {\"a\": 1}, \"ok\": true}\n\n"
          "{\"loss\": 2.25, \"speed\": 3}\n",
          "loss@10=2.5 loss@11=2.25 speed@0=3"},
@@ -336,10 +329,7 @@ TEST(readers__files_that_are_missing_or_no_files__no_samples)
 
 TEST(readers__json_path__each_number_there)
 {
-    static const struct {
-        enum reader_kind kind;
-        const char *path, *text, *read;
-    } cases[] = {
+    ROWS(cases, enum reader_kind kind; const char *path, *text, *read) = {
         {READER_JSON, "a", "{\"a\": 1}", "speed@0=1"},
         {READER_JSON, "a.b", "{\"a\": {\"b\": 2}}", "speed@0=2"},
         {READER_JSON, "a.0", "{\"a\": [6, 7]}", "speed@0=6"},

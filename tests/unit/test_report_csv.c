@@ -28,9 +28,7 @@ static int show_record(void *context, const struct csv_record *record, struct er
 
 TEST(csv_read__each_text__records_or_the_line_that_is_wrong)
 {
-    static const struct {
-        const char *text, *records, *message;
-    } cases[] = {
+    ROWS(cases, const char *text, *records, *message) = {
         {"a,b,c\r\n\"\",,x\r\n", "1:[a][b][c]2:[][~][x]", NULL},
         {"a, b ,c", "1:[a][ b ][c]", NULL},
         {"\"a\"\"b\",\"c,\nd\"\n1,\"\n\"\n3,4\n", "1:[a\"b][c,\nd]3:[1][\n]5:[3][4]", NULL},
@@ -127,10 +125,7 @@ TEST(csv_read__callback_error__passed_through)
 
 TEST(csv_formula__guards__undone_exactly_once)
 {
-    static const struct {
-        const char *text;
-        bool formula;
-    } cases[] = {
+    ROWS(cases, const char *text; bool formula) = {
         {"=1+1", true},   {"+1", true},  {"-1", true},       {"@SUM(A1)", true}, {"\tx", true},
         {"\rx", true},    {"\nx", true}, {"'=x", true},      {"''-x", true},     {"  =x", true},
         {"\x01=x", true}, {"＝x", true}, {"＠x", true},      {"a=b", false},     {"'quoted'", false},
@@ -151,7 +146,7 @@ TEST(csv_formula__guards__undone_exactly_once)
 /* --- round trip --- */
 
 #define COLUMNS 5
-#define ROWS 2000
+#define MANY 2000
 
 /* Text made of what gives trouble. */
 static struct cell random_text(struct rng *rng)
@@ -226,10 +221,10 @@ static void round_trip(size_t columns, uint64_t seed, bool lf)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e"};
     struct rng rng = rng_stream(seed, 0);
-    OWNED struct cell *cells = xcalloc(ROWS * columns, sizeof *cells);
-    for (size_t i = 0; i < ROWS * columns; i++)
+    OWNED struct cell *cells = xcalloc(MANY * columns, sizeof *cells);
+    for (size_t i = 0; i < MANY * columns; i++)
         cells[i] = random_cell(&rng);
-    struct fixture_rows f = {cells, ROWS, columns, NEVER, 0, 0};
+    struct fixture_rows f = {cells, MANY, columns, NEVER, 0, 0};
     struct fixture_sink s = {BUFFER_INIT, NEVER, 0};
     struct row_source rows = fixture_source(columns, names, NULL, &f);
     struct error e = ERROR_INIT;
@@ -240,8 +235,8 @@ static void round_trip(size_t columns, uint64_t seed, bool lf)
     struct comparison c = {.cells = cells, .columns = columns};
     if (csv_read_rows(s.text.data, s.text.length, compare_record, &c, &e) != 0)
         fail_msg("%s", e.text);
-    assert_int_equal(c.records, ROWS + 1);
-    for (size_t i = 0; i < ROWS * columns; i++)
+    assert_int_equal(c.records, MANY + 1);
+    for (size_t i = 0; i < MANY * columns; i++)
         if (cells[i].kind == CELL_TEXT)
             free((char *)cells[i].text);
     buffer_free(&s.text);

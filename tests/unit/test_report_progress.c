@@ -92,17 +92,14 @@ TEST(line__any_width__never_wider)
 
 TEST(line__nothing_to_do_or_all_done__no_division)
 {
-    static const struct {
-        struct run_counts counts;
-        int64_t eta_ms;
-        size_t columns;
-        const char *line;
-    } cases[] = {{{0}, -1, 80, "0/0"},
-                 {{.total = 3, .ok_now = 2, .failed_now = 1, .failed = 1},
-                  0,
-                  60,
-                  "[############################]  100%  3/3  1 failed"},
-                 {{.total = 1000, .ok_now = 999, .pending = 1}, -1, 16, " 99%  999/1000"}};
+    ROWS(cases, struct run_counts counts; int64_t eta_ms; size_t columns; const char *line) = {
+        {{0}, -1, 80, "0/0"},
+        {{.total = 3, .ok_now = 2, .failed_now = 1, .failed = 1},
+         0,
+         60,
+         "[############################]  100%  3/3  1 failed"},
+        {{.total = 1000, .ok_now = 999, .pending = 1}, -1, 16, " 99%  999/1000"},
+    };
     for (size_t i = 0; i < LENGTH(cases); i++)
         check_line(&(struct sweep_progress){.counts = &cases[i].counts, .eta_ms = cases[i].eta_ms}, cases[i].columns,
                    true, cases[i].line);
@@ -112,17 +109,14 @@ TEST(line__rates__unit_in_which_they_can_be_read)
 {
     const struct run_counts c = {.total = 9, .pending = 9};
     struct sweep_progress p = {.counts = &c, .eta_ms = -1};
-    static const struct {
-        double rate;
-        const char *line;
-    } cases[] = {{2345.6, "  0%  0/9  2346 jobs/s"},
-                 {1, "  0%  0/9  1.0 jobs/s"},
-                 {0.5, "  0%  0/9  30.0 jobs/min"},
-                 {0.001, "  0%  0/9  3.6 jobs/h"},
-                 {1e-5, "  0%  0/9  0.036 jobs/h"},
-                 {0, "  0%  0/9"},
-                 {-1, "  0%  0/9"},
-                 {INFINITY, "  0%  0/9"}};
+    ROWS(cases, double rate; const char *line) = {{2345.6, "  0%  0/9  2346 jobs/s"},
+                                                  {1, "  0%  0/9  1.0 jobs/s"},
+                                                  {0.5, "  0%  0/9  30.0 jobs/min"},
+                                                  {0.001, "  0%  0/9  3.6 jobs/h"},
+                                                  {1e-5, "  0%  0/9  0.036 jobs/h"},
+                                                  {0, "  0%  0/9"},
+                                                  {-1, "  0%  0/9"},
+                                                  {INFINITY, "  0%  0/9"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         p.jobs_per_second = cases[i].rate;
         check_line(&p, strlen(cases[i].line), true, cases[i].line);
@@ -194,23 +188,20 @@ TEST(json__best_not_finite_and_unnamed__nulls)
 
 TEST(eta__magnitudes__rounded_up)
 {
-    static const struct {
-        int64_t ms;
-        const char *text;
-    } cases[] = {{-1, "unknown"},
-                 {0, "<1s"},
-                 {999, "<1s"},
-                 {1000, "1s"},
-                 {1001, "2s"},
-                 {59000, "59s"},
-                 {59001, "1m00s"},
-                 {200000, "3m20s"},
-                 {200001, "3m21s"},
-                 {7500000, "2h05m"},
-                 {367200000, "4d06h"},
-                 {INT64_C(99) * 86400000, "99d00h"},
-                 {INT64_C(99) * 86400000 + 1, ">99d"},
-                 {INT64_MAX, ">99d"}};
+    ROWS(cases, int64_t ms; const char *text) = {{-1, "unknown"},
+                                                 {0, "<1s"},
+                                                 {999, "<1s"},
+                                                 {1000, "1s"},
+                                                 {1001, "2s"},
+                                                 {59000, "59s"},
+                                                 {59001, "1m00s"},
+                                                 {200000, "3m20s"},
+                                                 {200001, "3m21s"},
+                                                 {7500000, "2h05m"},
+                                                 {367200000, "4d06h"},
+                                                 {INT64_C(99) * 86400000, "99d00h"},
+                                                 {INT64_C(99) * 86400000 + 1, ">99d"},
+                                                 {INT64_MAX, ">99d"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         char text[32];
         assert_string_equal(progress_format_eta(cases[i].ms, text, sizeof text), cases[i].text);

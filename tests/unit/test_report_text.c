@@ -53,13 +53,12 @@ TEST(printable__flood_of_combining_marks__bytes_bounded)
 
 TEST(width__known_characters__columns)
 {
-    static const struct {
-        const char *text;
-        size_t width;
-    } cases[] = {{"a", 1},      {"é", 1},          {"\u00ad", 1},     {"\u0301", 0},     {"\u0300", 0},
-                 {"\u036f", 0}, {"\u0370", 1},     {"\u1100", 2},     {"\u1161", 0},     {"\u200b", 0},
-                 {"\u200d", 0}, {"…", 1},          {"\u3042", 2},     {"\uac00", 2},     {"\uff1d", 2},
-                 {"\ufffd", 1}, {"\U0001f600", 2}, {"\U00020000", 2}, {"\U000e01ef", 0}, {"\U0010ffff", 1}};
+    ROWS(cases, const char *text; size_t width) = {
+        {"a", 1},      {"é", 1},          {"\u00ad", 1},     {"\u0301", 0},     {"\u0300", 0},
+        {"\u036f", 0}, {"\u0370", 1},     {"\u1100", 2},     {"\u1161", 0},     {"\u200b", 0},
+        {"\u200d", 0}, {"…", 1},          {"\u3042", 2},     {"\uac00", 2},     {"\uff1d", 2},
+        {"\ufffd", 1}, {"\U0001f600", 2}, {"\U00020000", 2}, {"\U000e01ef", 0}, {"\U0010ffff", 1},
+    };
     assert_string_equal(setlocale(LC_CTYPE, NULL), "C");
     for (size_t i = 0; i < LENGTH(cases); i++)
         assert_int_equal(text_columns(cases[i].text, strlen(cases[i].text)), cases[i].width);
@@ -67,20 +66,17 @@ TEST(width__known_characters__columns)
 
 TEST(rounded__magnitudes__six_digits_and_whole_integers)
 {
-    static const struct {
-        double value;
-        const char *text;
-    } cases[] = {{0, "0"},
-                 {12.3456789, "12.3457"},
-                 {99999.4, "99999.4"},
-                 {99999.6, "100000"},
-                 {1234567.8, "1234568"},
-                 {-1234567.8, "-1234568"},
-                 {1e15, "1e+15"},
-                 {0.00001234, "1.234e-05"},
-                 {NAN, "NaN"},
-                 {-INFINITY, "-Infinity"},
-                 {2, "2"}};
+    ROWS(cases, double value; const char *text) = {{0, "0"},
+                                                   {12.3456789, "12.3457"},
+                                                   {99999.4, "99999.4"},
+                                                   {99999.6, "100000"},
+                                                   {1234567.8, "1234568"},
+                                                   {-1234567.8, "-1234568"},
+                                                   {1e15, "1e+15"},
+                                                   {0.00001234, "1.234e-05"},
+                                                   {NAN, "NaN"},
+                                                   {-INFINITY, "-Infinity"},
+                                                   {2, "2"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         OWNED_BUFFER out = BUFFER_INIT;
         text_add_rounded(&out, cases[i].value);
@@ -90,11 +86,10 @@ TEST(rounded__magnitudes__six_digits_and_whole_integers)
 
 TEST(amount__magnitudes__as_people_write_them)
 {
-    static const struct {
-        double value;
-        const char *text;
-    } cases[] = {{0, "0"},       {5e-5, "under 0.001"}, {0.0758, "0.0758"}, {12.34, "12.3"},
-                 {999.4, "999"}, {1234.5, "1,234"},     {1e6, "1,000,000"}, {NAN, "NaN"}};
+    ROWS(cases, double value; const char *text) = {
+        {0, "0"},       {5e-5, "under 0.001"}, {0.0758, "0.0758"}, {12.34, "12.3"},
+        {999.4, "999"}, {1234.5, "1,234"},     {1e6, "1,000,000"}, {NAN, "NaN"},
+    };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         OWNED_BUFFER out = BUFFER_INIT;
         text_add_amount(&out, cases[i].value);

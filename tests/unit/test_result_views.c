@@ -153,9 +153,7 @@ TEST_WITHIN(result_views_refresh__too_many_columns__left_out_and_said, open_data
 
 TEST(key_sets_add_names__any_object__members_of_its_own)
 {
-    static const struct {
-        const char *json, *names;
-    } cases[] = {
+    ROWS(cases, const char *json, *names) = {
         {"{}", ""},
         {"{\"a\":1,\"b\":\"a,b\"}", "\"a\"\"b\""},
         {"{\"a\":[1,\"x\",{\"y\":2}],\"b\":{\"z\":[]},\"c\":null}", "\"a\"\"b\"\"c\""},

@@ -57,11 +57,7 @@ static double small(void)
     return 3e-4 * (1 + cos(3 * uniform())) * uniform();
 }
 
-static const struct {
-    const char *name;
-    double (*value)(void);
-    double missing, without_step, shift; /* how often */
-} series[] = {
+ROWS(series, const char *name; double (*value)(void); double missing, without_step, shift /* how often */) = {
     {"decimal", decimal, 0, 0, 0},        {"full", full, 0, 0, 0},
     {"any size", of_any_size, 0, 0, 0},   {"whole", whole, 0, 0, 0},
     {"tiny", hardly_any, 0, 0, 0},        {"same", same, 0, 0, 0},

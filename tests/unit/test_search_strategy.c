@@ -194,11 +194,7 @@ FIXTURE_TEST(create__zero_stages__only_those, 4, true)
 
 TEST(options__number_out_of_range__says_so)
 {
-    static const struct {
-        enum search_number number;
-        double value;
-        const char *text;
-    } cases[] = {
+    ROWS(cases, enum search_number number; double value; const char *text) = {
         {SEARCH_DIVISOR, 1, "divisor: 1 is less than 2"},
         {SEARCH_MAX_TRIALS, 2.5, "max_trials: 2.5 is not a whole number"},
         {SEARCH_CONFIDENCE, 2, "confidence: 2 is more than 0.999999"},
@@ -225,12 +221,7 @@ TEST(options__overlay__given_wins)
 
 TEST(options__of_a_strategy__its_own_defaults)
 {
-    static const struct {
-        const char *strategy;
-        double first_step;
-        enum search_number number;
-        double value;
-    } cases[] = {
+    ROWS(cases, const char *strategy; double first_step; enum search_number number; double value) = {
         {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_MAX_TRIALS, 50},
         {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_MAX_CONCURRENT_TRIALS, 16},
         {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_START_PROFILE_STEP, 3},

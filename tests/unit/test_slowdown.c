@@ -169,14 +169,11 @@ static double stalled(struct rng *r)
  * below it in at most 5 %, as that of equal builds does below 1; 0.6 and 5.5 % allow for chance in so many. */
 TEST(judge__few_jobs_and_repeats_with_outliers__false_alarms_as_stated)
 {
-    static const struct {
-        const char *name;
-        noise_fn draw;
-    } noises[] = {{"quiet", quiet},
-                  {"processor time", on_the_processor},
-                  {"busy machine", on_a_busy_machine},
-                  {"one in ten slower", stepped},
-                  {"skewed", stalled}};
+    ROWS(noises, const char *name; noise_fn draw) = {{"quiet", quiet},
+                                                     {"processor time", on_the_processor},
+                                                     {"busy machine", on_a_busy_machine},
+                                                     {"one in ten slower", stepped},
+                                                     {"skewed", stalled}};
     static const int sizes[][2] = {{2, 2}, {3, 2}, {4, 2}, {8, 2}, {3, 3}};
     if (rounds_are_few())
         skip();
@@ -259,10 +256,10 @@ TEST(judge__two_runs_on_each_side__interval_by_hand)
 
 TEST(student_quantile__as_tabulated)
 {
-    static const struct {
-        double share, freedom, value;
-    } rows[] = {{0.975, 1, 12.706}, {0.95, 2, 2.920},    {0.995, 3, 5.841},      {0.975, 10, 2.228},
-                {0.995, 30, 2.750}, {0.95, 1000, 1.646}, {0.95, INFINITY, 1.645}};
+    ROWS(rows, double share, freedom, value) = {
+        {0.975, 1, 12.706}, {0.95, 2, 2.920},    {0.995, 3, 5.841},       {0.975, 10, 2.228},
+        {0.995, 30, 2.750}, {0.95, 1000, 1.646}, {0.95, INFINITY, 1.645},
+    };
     for (size_t i = 0; i < LENGTH(rows); i++)
         assert_true(fabs(student_quantile(rows[i].share, rows[i].freedom) - rows[i].value) < 6e-4);
     /* The quantile of one degree is the tangent; that of two, (2p - 1) / sqrt(2p (1 - p)). */

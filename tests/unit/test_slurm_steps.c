@@ -124,12 +124,7 @@ TEST(step_command__with_srun_of_its_own__once)
 
 TEST(step_word_of__lines_of_slurm__what_they_mean)
 {
-    static const struct {
-        const char *text;
-        enum step_word word;
-        const char *node;
-        int exit_code;
-    } cases[] = {
+    ROWS(cases, const char *text; enum step_word word; const char *node; int exit_code) = {
         {"", STEP_SAID_NOTHING, NULL, 0},
         {"loss 3\nsrun: error: n1: task 0: Exited with exit code 7\n", STEP_SAID_NOTHING, NULL, 0},
         {"a log with DUE TO TIME LIMIT\n", STEP_SAID_NOTHING, NULL, 0},

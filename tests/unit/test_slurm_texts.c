@@ -45,11 +45,7 @@ static const char letters[BATCH_DECISION_COUNT] = {
 };
 
 /* For nothing written, silent, alive, succeeded, failed and terminated: at once, then with patience over. */
-static const struct {
-    const char *name;
-    enum batch_state state;
-    char now[RESULT_COUNT + 1], later[RESULT_COUNT + 1];
-} rows[] = {
+ROWS(rows, const char *name; enum batch_state state; char now[RESULT_COUNT + 1], later[RESULT_COUNT + 1]) = {
     {"no answer", BATCH_SILENT, "...R..", "...RRR"},
     {"Invalid job id", BATCH_ABSENT, "...R..", "LL.RRR"},
     {"no longer in its array", BATCH_REMOVED, "...R..", "CL.RRR"},

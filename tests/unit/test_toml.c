@@ -85,9 +85,7 @@ TEST(toml_parse__every_kind__canonical_json)
 
 TEST(toml_parse__syntax_errors__position_and_reason)
 {
-    static const struct {
-        const char *text, *position;
-    } cases[] = {
+    ROWS(cases, const char *text, *position) = {
         {"a = [1, 2", "1:10: "},        {"a = \"x", "1:7: "},         {"a = 1\na = 2\n", "2:"},
         {"[t]\nk = 1\n[t]\n", "3:"},    {"ok = 1\n  = 2\n", "2:3: "}, {"a = 99999999999999999999", "1:"},
         {"x = 1\ny = {a = 1\n}", "2:"}, {"a = \"\\uD800\"", "1:"},    {"a = 08", "1:"},
@@ -106,11 +104,7 @@ TEST(toml_parse__what_is_no_toml__said_plainly)
 #define TEXT(text) text, sizeof(text) - 1
 #define NUL_BYTES "not a text file: it contains NUL bytes (UTF-8 is expected)"
 #define ASCII "characters beyond ASCII are allowed only in strings and comments"
-    static const struct {
-        const char *text;
-        size_t length;
-        const char *said;
-    } cases[] = {
+    ROWS(cases, const char *text; size_t length; const char *said) = {
         {TEXT("a = \"x\nb = 1\n"), "1:7: the string has no closing quote on its line"},
         {TEXT("\n\na = \"\xc3\xa9\r\n"), "3:7: the string has no closing quote on its line"},
         {TEXT("a = \"x\x01y\"\n"), "1:7: Error while parsing string: unescaped control characters other than TAB "

@@ -363,10 +363,7 @@ TEST(program__diverging__says_so_and_writes_no_number)
 
 TEST(program__wrong_use__one_sentence_and_status_2)
 {
-    static const struct {
-        const char *arguments;
-        const char *text;
-    } cases[] = {
+    ROWS(cases, const char *arguments; const char *text) = {
         {"--hiden 64", "unknown option '--hiden'; see --help"},
         {"64", "unexpected argument '64'; see --help"},
         {"--hidden", "--hidden needs a value"},

@@ -8,11 +8,7 @@
 
 TEST(profile_steps_last__by_the_time_of_a_step__as_far_as_five_seconds_go)
 {
-    static const struct {
-        int64_t steps[PROFILE_STEP_COUNT];
-        double seconds;
-        int64_t last;
-    } cases[] = {
+    ROWS(cases, int64_t steps[PROFILE_STEP_COUNT]; double seconds; int64_t last) = {
         {{3, 8, 53}, 0.01, 53}, {{3, 8, 53}, 0.2, 28}, {{3, 8, 53}, 0.24, 23},       {{3, 8, 53}, 1, 8},
         {{3, 8, 53}, 600, 8},   {{3, 8, 53}, 0, 8},    {{3, 8, 53}, (double)NAN, 8}, {{3, 5, 0}, 0.01, 5},
     };
@@ -79,9 +75,7 @@ TEST(autotuning__every_knob__known)
 
 TEST(autotuning__wrong__all_at_once)
 {
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
+    ROWS(cases, const char *text, *message) = {
         {"{\"train_micro_batch_size_per_gpu\": [4]}",
          "d:1:2: autotuning has no key \"train_micro_batch_size_per_gpu\"; it belongs at the top of the ds_config, "
          "beside \"autotuning\""},
@@ -115,11 +109,7 @@ TEST(autotuning__wrong__all_at_once)
 
 TEST(find_config__each_spelling__its_word)
 {
-    static const struct {
-        const char *words[8];
-        size_t at;
-        const char *path;
-    } cases[] = {
+    ROWS(cases, const char *words[8]; size_t at; const char *path) = {
         {{"t.py", "--deepspeed", "d.json", NULL}, 2, "d.json"},
         {{"t.py", "--deepspeed=d.json", "--lr", "1", NULL}, 1, "d.json"},
         {{"t.py", "--deepspeed", "--deepspeed_config", "d.json", NULL}, 3, "d.json"},
@@ -191,10 +181,7 @@ TEST(space__uneven_hosts__as_many_devices_of_each)
 
 TEST(space__any_config__a_sweep_file_that_loads)
 {
-    static const struct {
-        const char *config, *wanted;
-        bool equal_batch;
-    } cases[] = {
+    ROWS(cases, const char *config, *wanted; bool equal_batch) = {
         {"{}",
          "\"zero_optimization.stage\" = [0, 1, 2, 3]\n\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024 }\n",
          false},

@@ -14,11 +14,10 @@
 
 TEST(parse_duration__accepted_forms__milliseconds)
 {
-    static const struct {
-        const char *text;
-        int64_t ms;
-    } cases[] = {{"90", 90000},  {"1.5h", 5400000}, {"10m", 600000}, {"10 min", 600000}, {"2h30m", 9000000},
-                 {"500ms", 500}, {"1d", 86400000},  {"0", 0},        {"1m 30s", 90000}};
+    ROWS(cases, const char *text; int64_t ms) = {
+        {"90", 90000},  {"1.5h", 5400000}, {"10m", 600000}, {"10 min", 600000}, {"2h30m", 9000000},
+        {"500ms", 500}, {"1d", 86400000},  {"0", 0},        {"1m 30s", 90000},
+    };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         int64_t ms = -1;
         assert_true(parse_duration_ms(cases[i].text, &ms));
@@ -38,12 +37,7 @@ TEST(parse_duration__nonsense__refused_untouched)
 
 TEST(parse_written_number__points_and_commas__as_they_are_meant)
 {
-    static const struct {
-        const char *text;
-        char mark;
-        size_t length;
-        const char *digits;
-    } cases[] = {
+    ROWS(cases, const char *text; char mark; size_t length; const char *digits) = {
         {"1,234.5", '.', 7, "1234.5"},
         {"1,234.5", ',', 0, ""}, /* two marks */
         {"1.234,5", ',', 7, "1234.5"},
@@ -210,9 +204,7 @@ TEST(hash__known_vector__canonical)
 
 TEST(hash__from_a_prefix__the_first_and_the_last_that_begin_so)
 {
-    static const struct {
-        const char *digits, *first, *last;
-    } cases[] = {
+    ROWS(cases, const char *digits, *first, *last) = {
         {"0a1", "0a100000000000000000000000000000", "0a1fffffffffffffffffffffffffffff"},
         {"", "00000000000000000000000000000000", "ffffffffffffffffffffffffffffffff"},
         {"99AA06D3014798D86001C324468D497F", "99aa06d3014798d86001c324468d497f", "99aa06d3014798d86001c324468d497f"},

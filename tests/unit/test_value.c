@@ -75,10 +75,7 @@ TEST(value_next_member__not_canonical__not_read)
 
 TEST(value_texts__every_kind__as_json_and_for_a_command_line)
 {
-    static const struct {
-        struct value value;
-        const char *json, *text;
-    } cases[] = {
+    ROWS(cases, struct value value; const char *json, *text) = {
         {{.kind = VALUE_NULL}, "null", ""},
         {BOOL(1), "true", "true"},
         {BOOL(0), "false", "false"},

@@ -39,10 +39,7 @@ static int64_t excluded(const char *cluster, const char *plan, const char *rule)
 
 TEST(zhen_rules__each__excludes_what_it_is_for)
 {
-    static const struct {
-        const char *cluster, *plan, *rule;
-        int64_t excluded;
-    } cases[] = {
+    ROWS(cases, const char *cluster, *plan, *rule; int64_t excluded) = {
         {HOST_OF_8, "\"(pp, dp, op)\" = [1, 8, 1]", "world-size", 0},
         {HOST_OF_8, "\"(pp, dp, op)\" = [1, 4, 1]", "world-size", 1},
         {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]", "layers-per-stage", 0},
@@ -108,10 +105,9 @@ TEST(zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it)
 /* The toolkit's own files, where they are at hand, with the numbers of jobs that the toolkit itself made of them. */
 TEST(zhen_files__as_published__same_jobs)
 {
-    static const struct {
-        const char *name;
-        int64_t combinations, matched;
-    } files[] = {{"config.toml", 112, 46}, {"uniform_model.toml", 148, 74}, {"10_models_rand.toml", 40, 20}};
+    ROWS(files, const char *name; int64_t combinations, matched) = {{"config.toml", 112, 46},
+                                                                    {"uniform_model.toml", 148, 74},
+                                                                    {"10_models_rand.toml", 40, 20}};
     const char *directory = getenv("MESHSWEEP_SHARED_DATA");
     for (size_t i = 0; i < LENGTH(files); i++) {
         struct error e = ERROR_INIT;

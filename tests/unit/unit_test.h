@@ -60,6 +60,12 @@ char **parts_of(const char *text, const char *separators);
             fail_msg("%s", e.text);                                                                                    \
     } while (0)
 
+/* `ROWS(cases, const char *text; int64_t value) = {{"1", 1}, {"2", 2}}` is a table, whose rows have these members. */
+#define ROWS(name, ...)                                                                                                \
+    static const struct {                                                                                              \
+        __VA_ARGS__;                                                                                                   \
+    } name[]
+
 /* What a format makes of its arguments is this text. */
 #define SAYS(expected, ...)                                                                                            \
     do {                                                                                                               \
