@@ -4,6 +4,9 @@
 #include "predict/plan.h"
 #include "unit_test.h"
 
+/* A plan with these members. */
+#define PLAN(name, ...) struct training_plan name = {__VA_ARGS__}
+
 static inline void assert_close(double actual, double expected, double tolerance)
 {
     if (!(fabs(actual - expected) <= tolerance * fabs(expected)))

@@ -43,9 +43,7 @@ TEST(flops_per_step__selective_activation_paper__its_mfu)
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct architecture a = sized(rows[i].layers, rows[i].hidden, rows[i].heads, 51200);
-        struct training_plan plan = {.micro_batches = (int64_t)rows[i].batch,
-                                     .sequence = 2048,
-                                     .recompute = RECOMPUTE_SELECTIVE};
+        PLAN(plan, .micro_batches = (int64_t)rows[i].batch, .sequence = 2048, .recompute = RECOMPUTE_SELECTIVE);
         struct step_flops f;
         completed(&a, &plan);
         flops_per_step(&a, &plan, ATTENTION_FULL, &f);

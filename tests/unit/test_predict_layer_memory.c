@@ -24,14 +24,9 @@ static const struct {
 static double paper_activations(size_t i, enum recompute recompute, bool sequence_parallel)
 {
     struct architecture a = gpt(paper[i].layers, paper[i].hidden, paper[i].heads);
-    struct training_plan plan = {.tensor = 8,
-                                 .pipeline = paper[i].pipeline,
-                                 .virtual_stages = paper[i].virtual_stages,
-                                 .micro_batch = paper[i].micro_batch,
-                                 .micro_batches = paper[i].micro_batches,
-                                 .sequence = 2048,
-                                 .recompute = recompute,
-                                 .sequence_parallel = sequence_parallel};
+    PLAN(plan, .tensor = 8, .pipeline = paper[i].pipeline, .virtual_stages = paper[i].virtual_stages,
+         .micro_batch = paper[i].micro_batch, .micro_batches = paper[i].micro_batches, .sequence = 2048,
+         .recompute = recompute, .sequence_parallel = sequence_parallel);
     plan.schedule = plan.virtual_stages > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
     FAIL_IF(architecture_complete(&a, &e) || plan_complete(&plan, &a, &e));
     return plan_stage_layers(&plan, &a, 0) * plan_in_flight(&plan, 0) *

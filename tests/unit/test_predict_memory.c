@@ -42,13 +42,8 @@ TEST(memory_predict__megatron_functional_tests__their_golden_values)
     a.kv_heads = 8;
     a.vocab_multiple = 128;
     a.tied_embeddings = false;
-    struct training_plan wide = {.tensor = 4,
-                                 .data = 2,
-                                 .micro_batch = 2,
-                                 .micro_batches = 2,
-                                 .sequence = 8192,
-                                 .zero_stage = 1,
-                                 .flash_attention = true};
+    PLAN(wide, .tensor = 4, .data = 2, .micro_batch = 2, .micro_batches = 2, .sequence = 8192, .zero_stage = 1,
+         .flash_attention = true);
     struct training_plan deep = wide;
     deep.tensor = 1;
     deep.pipeline = 4;
@@ -85,11 +80,8 @@ TEST(memory_predict__states__bytes_per_parameter_of_each_framework)
         {"torch-ddp", 0, 20, 0, PRECISION_FP32}, {"trainer", 0, 16, 0, PRECISION_FP32},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct training_plan plan = {.data = 16,
-                                     .sequence = 128,
-                                     .micro_batches = 2,
-                                     .zero_stage = cases[i].zero,
-                                     .precision = cases[i].precision};
+        PLAN(plan, .data = 16, .sequence = 128, .micro_batches = 2, .zero_stage = cases[i].zero,
+             .precision = cases[i].precision);
         struct memory_prediction m = predict(gpt(2, 256, 4), plan, cases[i].framework);
         assert_close(m.most.terms[MEMORY_UNSHARDED] + m.most.parameters, (cases[i].unsharded + 1) * m.most.parameters,
                      1e-12);
@@ -235,12 +227,8 @@ TEST(memory_predict__offload__sharded_gradients_on_the_host)
         {"fsdp2", 3, OFFLOAD_PARAMETERS, 0},    {"hf-trainer", 3, OFFLOAD_PARAMETERS, 2},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct training_plan plan = {.data = 16,
-                                     .sequence = 128,
-                                     .micro_batches = 2,
-                                     .syncs_each_batch = true,
-                                     .zero_stage = cases[i].zero,
-                                     .offload = cases[i].offload};
+        PLAN(plan, .data = 16, .sequence = 128, .micro_batches = 2, .syncs_each_batch = true,
+             .zero_stage = cases[i].zero, .offload = cases[i].offload);
         struct memory_stage most = predict(gpt(2, 256, 4), plan, cases[i].framework).most;
         assert_close(16 * most.terms[MEMORY_SHARDED] + most.parameters, (cases[i].sharded + 1) * most.parameters, 1e-9);
     }
@@ -255,13 +243,8 @@ TEST(memory_predict__synchronized_at_the_last_micro_batch__whole_gradients)
         {"fsdp2", WEIGHTS_16, 1, 1, 2},         {"deepspeed", WEIGHTS_FRAMEWORK, 16, 1, 0},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct training_plan plan = {.data = cases[i].data,
-                                     .pipeline = cases[i].pipeline,
-                                     .sequence = 128,
-                                     .micro_batches = 2,
-                                     .syncs_last_batch = true,
-                                     .zero_stage = 3,
-                                     .weights = cases[i].weights};
+        PLAN(plan, .data = cases[i].data, .pipeline = cases[i].pipeline, .sequence = 128, .micro_batches = 2,
+             .syncs_last_batch = true, .zero_stage = 3, .weights = cases[i].weights);
         struct memory_stage most = predict(gpt(2, 256, 4), plan, cases[i].framework).first;
         assert_close(most.terms[MEMORY_UNSHARDED] + most.parameters, (cases[i].unsharded + 1) * most.parameters, 1e-9);
     }
@@ -317,10 +300,8 @@ TEST(memory_predict__encoder_under_autocast__wide_scores)
 /* Frozen layers of FSDP1 hold the gradients of what they read, those of FSDP2 do not. */
 TEST(memory_predict__sharded_adapters__gradients_of_hidden_states_under_fsdp1)
 {
-    struct training_plan plan = {.data = 8, .sequence = 512, .zero_stage = 3, .recompute = RECOMPUTE_FULL};
-    plan.tuning = TUNING_LORA;
-    plan.lora_rank = 8;
-    plan.lora_targets = TARGET_Q;
+    PLAN(plan, .data = 8, .sequence = 512, .zero_stage = 3, .recompute = RECOMPUTE_FULL, .tuning = TUNING_LORA,
+         .lora_rank = 8, .lora_targets = TARGET_Q);
     double shallow[2], deep[2];
     for (size_t i = 0; i < 2; i++) {
         const char *framework = i == 0 ? "fsdp" : "fsdp2";
@@ -471,9 +452,8 @@ TEST(memory_predict__fsdp2__gradients_before_they_are_reduced)
 TEST(memory_predict__one_micro_batch_recomputed__gradients_but_the_last_layer_s)
 {
     struct architecture a = gpt(4, 256, 4);
-    struct training_plan plan = {.sequence = 4096, .micro_batch = 4, .recompute = RECOMPUTE_FULL};
-    plan.flash_attention = true;
-    plan.loss = LOSS_LINEAR;
+    PLAN(plan, .sequence = 4096, .micro_batch = 4, .recompute = RECOMPUTE_FULL, .flash_attention = true,
+         .loss = LOSS_LINEAR);
     struct memory_prediction one = predict(a, plan, "hf-trainer");
     plan.micro_batches = 2;
     struct memory_prediction two = predict(a, plan, "hf-trainer");
@@ -873,13 +853,10 @@ TEST(memory_predict__dlperf_rows__fit_as_they_did)
         struct architecture a =
             gpt((int64_t)shared_number(&t, row, "n_layers"), (int64_t)shared_number(&t, row, "hidden"),
                 (int64_t)shared_number(&t, row, "n_heads"));
-        struct training_plan plan = {.data = (int64_t)shared_number(&t, row, "dp"),
-                                     .tensor = (int64_t)shared_number(&t, row, "tp"),
-                                     .pipeline = (int64_t)shared_number(&t, row, "pp"),
-                                     .micro_batch = (int64_t)shared_number(&t, row, "mbs"),
-                                     .micro_batches = (int64_t)shared_number(&t, row, "grad_acc"),
-                                     .sequence = (int64_t)shared_number(&t, row, "seq_len"),
-                                     .recompute = RECOMPUTE_FULL};
+        PLAN(plan, .data = (int64_t)shared_number(&t, row, "dp"), .tensor = (int64_t)shared_number(&t, row, "tp"),
+             .pipeline = (int64_t)shared_number(&t, row, "pp"), .micro_batch = (int64_t)shared_number(&t, row, "mbs"),
+             .micro_batches = (int64_t)shared_number(&t, row, "grad_acc"),
+             .sequence = (int64_t)shared_number(&t, row, "seq_len"), .recompute = RECOMPUTE_FULL);
         double bytes = predict(a, plan, "megatron").most.bytes, mib = shared_number(&t, row, "mem_mib");
         most = fmax(most, bytes);
         if (mib > 0) {

@@ -148,10 +148,8 @@ TEST(memory_predict__t5_decoder_recomputing__checkpoints_of_its_tokens)
 TEST(tuning_passed__t5_decoder__its_own_tokens)
 {
     struct architecture a = t5();
-    struct training_plan plan = {.sequence = 1024,
-                                 .tuning = TUNING_LORA,
-                                 .lora_rank = 4,
-                                 .lora_targets = TARGETS_OF_ATTENTION | TARGETS_OF_MLP | TARGET_HEAD};
+    PLAN(plan, .sequence = 1024, .tuning = TUNING_LORA, .lora_rank = 4,
+         .lora_targets = TARGETS_OF_ATTENTION | TARGETS_OF_MLP | TARGET_HEAD);
     completed(&a, &plan);
     assert_close(tuning_passed(&a, &plan), tuning_trainable(&a, &plan, 0), 1e-12);
     plan.decoder_sequence = 256;

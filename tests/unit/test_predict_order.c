@@ -74,20 +74,12 @@ static void draw_parts(struct rng *r, struct architecture *a)
 
 static struct training_plan draw_plan(struct rng *r, const struct architecture *a)
 {
-    struct training_plan p = {
-        .tensor = ONE_OF(r, 1, 1, 2, 4, 8),
-        .pipeline = ONE_OF(r, 1, 1, 2, 4),
-        .data = ONE_OF(r, 1, 2, 8, 32),
-        .context = ONE_OF(r, 1, 1, 1, 2),
-        .zero_stage = ONE_OF(r, 0, 1, 2, 3),
-        .micro_batch = ONE_OF(r, 1, 2, 8),
-        .micro_batches = ONE_OF(r, 1, 4, 16),
-        .sequence = ONE_OF(r, 512, 2048, 8192),
-        .recompute = (enum recompute)ONE_OF(r, RECOMPUTE_NONE, RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL),
-        .flash_attention = ONE_OF(r, 0, 1, 1) != 0,
-        .overlap_gradients = ONE_OF(r, 0, 1) != 0,
-        .overlap_parameters = ONE_OF(r, 0, 1) != 0,
-    };
+    PLAN(p, .tensor = ONE_OF(r, 1, 1, 2, 4, 8), .pipeline = ONE_OF(r, 1, 1, 2, 4), .data = ONE_OF(r, 1, 2, 8, 32),
+         .context = ONE_OF(r, 1, 1, 1, 2), .zero_stage = ONE_OF(r, 0, 1, 2, 3), .micro_batch = ONE_OF(r, 1, 2, 8),
+         .micro_batches = ONE_OF(r, 1, 4, 16), .sequence = ONE_OF(r, 512, 2048, 8192),
+         .recompute = (enum recompute)ONE_OF(r, RECOMPUTE_NONE, RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL),
+         .flash_attention = ONE_OF(r, 0, 1, 1) != 0, .overlap_gradients = ONE_OF(r, 0, 1) != 0,
+         .overlap_parameters = ONE_OF(r, 0, 1) != 0, );
     p.sequence_parallel = p.tensor > 1 && ONE_OF(r, 0, 1) != 0;
     if (a->experts > 0 && p.data * p.context * p.tensor % 2 == 0)
         p.expert = ONE_OF(r, 1, 2);

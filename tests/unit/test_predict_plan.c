@@ -140,11 +140,8 @@ TEST(plan_in_flight__each_schedule__as_scheduled)
 TEST(plan_in_flight__interleaved__penalty_of_the_paper)
 {
     const struct architecture a = playbook(32, 4096, 14336, false);
-    struct training_plan plan = {.pipeline = 4,
-                                 .virtual_stages = 8,
-                                 .micro_batches = 64,
-                                 .sequence = 4096,
-                                 .schedule = SCHEDULE_INTERLEAVED};
+    PLAN(plan, .pipeline = 4, .virtual_stages = 8, .micro_batches = 64, .sequence = 4096,
+         .schedule = SCHEDULE_INTERLEAVED);
     plan = complete(plan, &a);
     assert_true(fabs(plan_in_flight(&plan, 0) - 4 * (1 + 3.0 / 32)) < 1e-12);
     plan.micro_batches = 4;

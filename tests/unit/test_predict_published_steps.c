@@ -21,13 +21,9 @@ TEST(step_predict__selective_recompute_paper__its_iterations)
     };
     double error = 0;
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct training_plan plan = {.tensor = 8,
-                                     .pipeline = rows[i].pipeline,
-                                     .virtual_stages = rows[i].virtual_stages,
-                                     .micro_batch = rows[i].micro_batch,
-                                     .micro_batches = rows[i].micro_batches,
-                                     .sequence = 2048,
-                                     .recompute = RECOMPUTE_FULL};
+        PLAN(plan, .tensor = 8, .pipeline = rows[i].pipeline, .virtual_stages = rows[i].virtual_stages,
+             .micro_batch = rows[i].micro_batch, .micro_batches = rows[i].micro_batches, .sequence = 2048,
+             .recompute = RECOMPUTE_FULL);
         plan.schedule = plan.virtual_stages > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
         struct architecture a = gpt(rows[i].layers, rows[i].hidden, rows[i].heads);
         double full = predict(a, plan, *a100(), "megatron").seconds;

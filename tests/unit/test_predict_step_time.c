@@ -97,10 +97,8 @@ TEST(step_predict__hooks_and_quantised_products__launched)
 TEST(step_predict__gptq__unpacked_by_the_host)
 {
     struct architecture llama = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 32000);
-    struct training_plan plan = {.sequence = 256, .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = 3};
-    plan.recompute = RECOMPUTE_FULL;
-    plan.quantization = QUANTIZATION_GPTQ;
-    plan.quantized_by = QUANTIZED_FUSED;
+    PLAN(plan, .sequence = 256, .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = 3, .recompute = RECOMPUTE_FULL,
+         .quantization = QUANTIZATION_GPTQ, .quantized_by = QUANTIZED_FUSED);
     struct step_prediction fused = predict(llama, plan, *a100(), "hf-trainer");
     plan.quantized_by = QUANTIZED_FRAMEWORK;
     struct step_prediction own = predict(llama, plan, *a100(), "hf-trainer");
@@ -148,10 +146,8 @@ TEST(step_predict__padding_mask__whole_square_by_the_slower_kernel)
     mistral.ffn = 14336;
     static const double measured[] = {3247.0 / 2483, 3083.0 / 1918};
     for (int i = 0; i < 2; i++) {
-        struct training_plan plan = {.sequence = 4096 << i, .flash_attention = true, .tuning = TUNING_LORA};
-        plan.lora_rank = 8;
-        plan.lora_targets = TARGETS_OF_ATTENTION;
-        plan.attention_kernel = ATTENTION_KERNEL_SDPA;
+        PLAN(plan, .sequence = 4096 << i, .flash_attention = true, .tuning = TUNING_LORA, .lora_rank = 8,
+             .lora_targets = TARGETS_OF_ATTENTION, .attention_kernel = ATTENTION_KERNEL_SDPA);
         double bare = predict(mistral, plan, *a100(), "hf-trainer").seconds;
         plan.padding_mask = true;
         double masked = predict(mistral, plan, *a100(), "hf-trainer").seconds;
@@ -371,13 +367,8 @@ TEST(step_predict__head__products_of_the_device)
 /* peft's adapters are units of FSDP's own, between which no layer is sent ahead; those that a kernel fuses are none. */
 TEST(step_predict__adapters__sent_ahead_where_fused)
 {
-    struct training_plan plan = {.data = 16,
-                                 .zero_stage = 3,
-                                 .micro_batch = 8,
-                                 .sequence = 2048,
-                                 .tuning = TUNING_LORA,
-                                 .lora_rank = 8,
-                                 .lora_targets = TARGET_Q};
+    PLAN(plan, .data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048, .tuning = TUNING_LORA, .lora_rank = 8,
+         .lora_targets = TARGET_Q);
     double apart = term(plan, "hf-trainer", TIME_DATA_INTER);
     plan.adapters = ADAPTERS_FUSED;
     double ahead = term(plan, "hf-trainer", TIME_DATA_INTER);
@@ -663,9 +654,8 @@ TEST(step_predict__offload__moves_and_updates_on_the_host)
                  {"fsdp2", 3, 4, 2 * 4 + 2, 28}};
     const double mine = (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) / 8;
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct training_plan plan = {.data = 8, .sequence = 512, .offload = OFFLOAD_OPTIMIZER};
-        plan.zero_stage = cases[i].stage;
-        plan.micro_batches = cases[i].micro_batches;
+        PLAN(plan, .data = 8, .sequence = 512, .offload = OFFLOAD_OPTIMIZER, .zero_stage = cases[i].stage,
+             .micro_batches = cases[i].micro_batches);
         struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), cases[i].framework);
         assert_close(s.terms[TIME_OFFLOAD], cases[i].moved * mine / 25e9 + cases[i].host * mine * 8 / 75e9, 1e-9);
     }
@@ -708,10 +698,8 @@ TEST(step_predict__autocast_without_dropout__by_its_operations)
  * type, which nothing is cast to. */
 TEST(step_predict__adapters_in_their_layers_unit__gathered_ahead_and_not_cast)
 {
-    struct training_plan plan = {.data = 8, .sequence = 4096, .zero_stage = 3, .flash_attention = true};
-    plan.tuning = TUNING_LORA;
-    plan.lora_rank = 8;
-    plan.lora_targets = TARGETS_OF_ATTENTION;
+    PLAN(plan, .data = 8, .sequence = 4096, .zero_stage = 3, .flash_attention = true, .tuning = TUNING_LORA,
+         .lora_rank = 8, .lora_targets = TARGETS_OF_ATTENTION);
     struct step_prediction alone = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp");
     struct step_prediction within = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2");
     assert_true(within.terms[TIME_DATA_INTRA] < 0.3 * alone.terms[TIME_DATA_INTRA]);
@@ -757,11 +745,8 @@ TEST(step_predict__group_in_a_mesh__links_to_its_members)
 TEST(step_predict__gathered_parameters__copied_by_fsdp2)
 {
     const double parameters = 24 * 12 * 2048.0 * 2048 + 51200 * 2048.0, speed = 2039e9;
-    struct training_plan plan = {.data = 8,
-                                 .zero_stage = 3,
-                                 .micro_batch = 2,
-                                 .sequence = 2048,
-                                 .optimizer_kernel = OPTIMIZER_KERNEL_FUSED};
+    PLAN(plan, .data = 8, .zero_stage = 3, .micro_batch = 2, .sequence = 2048,
+         .optimizer_kernel = OPTIMIZER_KERNEL_FUSED);
     double views = term(plan, "fsdp", TIME_OPTIMIZER);
     double copies = term(plan, "fsdp2", TIME_OPTIMIZER);
     assert_close(copies - views, (2 * 4 + 2 + 4) * parameters / speed, 1e-3);

@@ -205,10 +205,7 @@ TEST(memory_predict__gptq_unpacked__matrices_until_the_backward_pass)
 
 TEST(memory_predict__frozen_layers__no_states_and_nothing_kept)
 {
-    struct training_plan plan = {.sequence = 32,
-                                 .micro_batch = 2,
-                                 .flash_attention = true,
-                                 .recompute = RECOMPUTE_FULL};
+    PLAN(plan, .sequence = 32, .micro_batch = 2, .flash_attention = true, .recompute = RECOMPUTE_FULL);
     struct memory_prediction all = predict(llama(), plan, "megatron");
     plan.frozen_layers = 3;
     struct memory_prediction last = predict(llama(), plan, "megatron");
@@ -319,11 +316,7 @@ TEST(memory_predict__narrow_loss__half_of_the_logits)
 /* Under accelerate FSDP has all gradients of its weights until the last micro-batch. */
 TEST(memory_predict__gradients_of_fsdp__whole_while_accumulated)
 {
-    struct training_plan plan = {.data = 8,
-                                 .zero_stage = 3,
-                                 .sequence = 32,
-                                 .micro_batches = 2,
-                                 .recompute = RECOMPUTE_FULL};
+    PLAN(plan, .data = 8, .zero_stage = 3, .sequence = 32, .micro_batches = 2, .recompute = RECOMPUTE_FULL);
     const struct memory_prediction whole = predict(llama(), plan, "hf-trainer");
     assert_close(whole.most.terms[MEMORY_UNSHARDED], 2 * whole.most.parameters, 1e-9);
     plan.syncs_each_batch = true;
