@@ -8,8 +8,7 @@
 static inline void must(struct db *db, const char *sql)
 {
     struct error e = ERROR_INIT;
-    if (db_exec(db, sql, &e) < 0)
-        fail_msg("%s: %s", sql, e.text);
+    FAIL_WHERE(db_exec(db, sql, &e) < 0, "%s: %s", sql, e.text);
 }
 
 /* A database with sweep 1, "one", which wants little loss, and runner 1 on "host"; then does `more`. */

@@ -247,8 +247,7 @@ static void take(const struct shared_table *t, size_t row, char *one, struct inp
     const char *text = sign == ':' || !*one ? from : shared_text(t, row, from);
     if (!*text || strcmp(text, "auto") == 0)
         return;
-    if (input_find(one) == INPUT_COUNT)
-        fail_msg("no input %s", one);
+    FAIL_WHERE(input_find(one) == INPUT_COUNT, "no input %s", one);
     struct input_value *v = &values[input_find(one)];
     v->kind = parse_double(text, &v->number) ? INPUT_NUMBER : INPUT_TEXT;
     v->text = v->kind == INPUT_TEXT ? text : NULL;

@@ -95,7 +95,6 @@ double shared_number(const struct shared_table *t, size_t row, const char *colum
 {
     double value = 0;
     const char *text = shared_text(t, row, column);
-    if (*text && !parse_double(text, &value))
-        fail_msg("row %zu: %s is no number: %s", row, column, text);
+    FAIL_WHERE(*text && !parse_double(text, &value), "row %zu: %s is no number: %s", row, column, text);
     return value;
 }

@@ -9,8 +9,7 @@ static inline struct sweep *sweep_of(const char *text)
 {
     struct error e = ERROR_INIT;
     struct sweep *s = NULL;
-    if (sweep_parse("s.toml", text, strlen(text), &s, &e) < 0)
-        fail_msg("%s\n%s", text, e.text);
+    FAIL_WHERE(sweep_parse("s.toml", text, strlen(text), &s, &e) < 0, "%s\n%s", text, e.text);
     return s;
 }
 
@@ -18,12 +17,10 @@ static inline void assert_problems(const char *text, const char *expected)
 {
     struct error e = ERROR_INIT;
     struct sweep *s = NULL;
-    if (sweep_parse("s.toml", text, strlen(text), &s, &e) == 0)
-        fail_msg("accepted:\n%s", text);
+    FAIL_WHERE(sweep_parse("s.toml", text, strlen(text), &s, &e) == 0, "accepted:\n%s", text);
     assert_null(s);
     assert_int_equal(e.kind, ERROR_USAGE);
-    if (strcmp(e.text, expected) != 0)
-        fail_msg("%s\n--- said\n%s\n--- not\n%s", text, e.text, expected);
+    FAIL_WHERE(strcmp(e.text, expected) != 0, "%s\n--- said\n%s\n--- not\n%s", text, e.text, expected);
 }
 
 struct problem_case {

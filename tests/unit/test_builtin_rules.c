@@ -99,8 +99,7 @@ TEST(rules__all_of_them__have_a_case_a_reason_and_a_source)
         size_t i = 0;
         while (i < CASES && strcmp(cases[i].rule, stmt_text(s, 0)) != 0)
             i++;
-        if (i == CASES)
-            fail_msg("no case of rule %s", stmt_text(s, 0));
+        FAIL_WHERE(i == CASES, "no case of rule %s", stmt_text(s, 0));
         assert_true(strlen(stmt_text(s, 1)) > 10 && strlen(stmt_text(s, 2)) > 5);
         rules++;
     }

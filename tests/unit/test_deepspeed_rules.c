@@ -202,8 +202,7 @@ TEST(rules__one_good_and_one_bad_plan__only_the_bad_one_refused)
         for (size_t r = 0; r < b.space->rule_count; r++)
             if (strcmp(b.space->rules[r].name, cases[i].rule) == 0)
                 count = p.match.rules[r].alone;
-        if (count != 1)
-            fail_msg("case %zu: %s refuses %lld of the two, not one", i, cases[i].rule, (long long)count);
+        FAIL_WHERE(count != 1, "case %zu: %s refuses %lld of the two, not one", i, cases[i].rule, (long long)count);
         plan_free(&p);
         built_free(&b);
         free(both);

@@ -175,8 +175,7 @@ static void check_sql(const char *arguments, int64_t expected)
     buffer_printf(&sql, "SELECT coalesce(elastic_allows(%s), -1)", arguments);
     FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || elasticity_add_function(db, &e) < 0 ||
             db_query_int(db, buffer_text(&sql), NO_VALUES, -7, &got, &e) < 0);
-    if (got != expected)
-        fail_msg("elastic_allows(%s) is %lld, not %lld", arguments, (long long)got, (long long)expected);
+    FAIL_WHERE(got != expected, "elastic_allows(%s) is %lld, not %lld", arguments, (long long)got, (long long)expected);
 }
 
 TEST(elastic_allows__known__one_or_zero)

@@ -408,8 +408,7 @@ static struct predicted predicted_with(const char *profile, const char *batch, c
                                  profile, framework_of(profile), batch, keys, more);
     HELD(built) b = build_text(text);
     struct predicted p = {value_of(&b, "predicted_memory"), value_of(&b, "predicted_time")};
-    if (!(p.bytes > 0 && p.seconds > 0))
-        fail_msg("nothing is predicted under %s of %s%s", profile, keys, more);
+    FAIL_WHERE(!(p.bytes > 0 && p.seconds > 0), "nothing is predicted under %s of %s%s", profile, keys, more);
     return p;
 }
 

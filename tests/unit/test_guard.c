@@ -140,8 +140,7 @@ TEST_WITHIN(limit_values__calls_without_end__refused, open_memory, close_memory)
     for (size_t i = 0; i < LENGTH(statements); i++) {
         struct error e = ERROR_INIT;
         OWNED_STMT *s = prepare(db, statements[i]);
-        if (stmt_next(s, &e) >= 0)
-            fail_msg("not refused: %s", statements[i]);
+        FAIL_WHERE(stmt_next(s, &e) >= 0, "not refused: %s", statements[i]);
     }
 }
 

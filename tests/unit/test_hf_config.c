@@ -65,8 +65,7 @@ static struct architecture architecture_of_keys(const struct hf_keys *keys)
     struct subject s;
     for (size_t i = 0; i < keys->count; i++) {
         size_t at = input_find(keys->items[i].name);
-        if (at == INPUT_COUNT)
-            fail_msg("no input %s", keys->items[i].name);
+        FAIL_WHERE(at == INPUT_COUNT, "no input %s", keys->items[i].name);
         const struct value *v = &keys->items[i].value;
         values[at] = v->kind == VALUE_STRING ? (struct input_value){INPUT_TEXT, 0, v->text}
                                              : (struct input_value){INPUT_NUMBER, (double)v->integer, NULL};

@@ -37,8 +37,7 @@ static struct stmt *prepare_truth(struct built *b, const char *sql)
     struct stmt *s = NULL;
     buffer_printf(&text, "SELECT CASE WHEN %s THEN 1 WHEN NOT %s THEN 0 END", sql, sql);
     space_add_from(b->space, ~0U, &text);
-    if (db_prepare(b->space->db, buffer_text(&text), &s, &e) < 0)
-        fail_msg("%s: %s", sql, e.text);
+    FAIL_WHERE(db_prepare(b->space->db, buffer_text(&text), &s, &e) < 0, "%s: %s", sql, e.text);
     return s;
 }
 
@@ -46,8 +45,7 @@ static void check_formula(struct built *b, const char *text, uint64_t seed)
 {
     HELD(expression) x = EXPRESSION_INIT;
     struct error e = ERROR_INIT;
-    if (expression_resolve(&b->space->names, text, UNKNOWN_IS_ERROR, &x, &e) < 0)
-        fail_msg("%s: %s", text, e.text);
+    FAIL_WHERE(expression_resolve(&b->space->names, text, UNKNOWN_IS_ERROR, &x, &e) < 0, "%s: %s", text, e.text);
     HELD_AT(formula) *f = formula_compile(&b->space->names, x.sql);
     struct stmt *truth = prepare_truth(b, x.sql);
     size_t key_count = b->space->names.key_count;
@@ -156,8 +154,7 @@ TEST(formula__operations__sqlite_asked_for_their_own_keys)
             formula_truth(f, &s);
         }
         int64_t asked = evaluator_take_count(b.space->evaluator);
-        if (asked > cases[i].most)
-            fail_msg("%s: SQLite was asked %lld times", cases[i].text, (long long)asked);
+        FAIL_WHERE(asked > cases[i].most, "%s: SQLite was asked %lld times", cases[i].text, (long long)asked);
     }
 }
 
@@ -208,8 +205,7 @@ static size_t check_residues(struct built *b, const char *text, unsigned bound)
     struct error e = ERROR_INIT;
     size_t count = 0;
     assert_int_equal(b->space->names.key_count, AXES);
-    if (expression_resolve(&b->space->names, text, UNKNOWN_IS_ERROR, &x, &e) < 0)
-        fail_msg("%s: %s", text, e.text);
+    FAIL_WHERE(expression_resolve(&b->space->names, text, UNKNOWN_IS_ERROR, &x, &e) < 0, "%s: %s", text, e.text);
     HELD_AT(formula) *f = formula_compile(&b->space->names, x.sql);
     for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
         space_read_keys(b->space, rank, exact);
@@ -332,8 +328,7 @@ static struct reference look_at_all(struct built *b)
     for (size_t i = 0; i < space->rule_count; i++)
         buffer_printf(&sql, ", %s IS FALSE", space->rules[i].accepts.sql);
     space_add_from(space, ~0U, &sql);
-    if (db_prepare(space->db, buffer_text(&sql), &s, &e) < 0)
-        fail_msg("%s", e.text);
+    FAIL_WHERE(db_prepare(space->db, buffer_text(&sql), &s, &e) < 0, "%s", e.text);
     for (int64_t rank = 0; rank < space_combinations(space); rank++) {
         size_t first = space->rule_count;
         assert_int_equal(stmt_next(s, &e), 1);
@@ -358,8 +353,7 @@ static void check_counts(struct built *b, const struct reference *r, uint64_t se
 {
     struct match_counts counts;
     struct error e = ERROR_INIT;
-    if (match_count(b->space, NULL, &counts, &e) < 0)
-        fail_msg("seed %d: %s", (int)seed, e.text);
+    FAIL_WHERE(match_count(b->space, NULL, &counts, &e) < 0, "seed %d: %s", (int)seed, e.text);
     assert_int_equal(counts.matched, r->count);
     for (size_t i = 0; i < b->space->rule_count; i++) {
         if (counts.rules[i].excluded != r->excluded[i])

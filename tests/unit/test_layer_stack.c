@@ -187,8 +187,7 @@ TEST(make__bad_rules__refused_with_reason)
         struct error e = ERROR_INIT;
         assert_int_equal(try(&cases[i].rules, &s, &e), -1);
         assert_int_equal(e.kind, ERROR_USAGE);
-        if (!strstr(e.text, cases[i].message))
-            fail_msg("case %zu: \"%s\" lacks \"%s\"", i, e.text, cases[i].message);
+        FAIL_WHERE(!strstr(e.text, cases[i].message), "case %zu: \"%s\" lacks \"%s\"", i, e.text, cases[i].message);
     }
 }
 

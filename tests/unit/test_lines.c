@@ -148,8 +148,7 @@ static void assert_same_as_regexec(const char *pattern, const char *line)
     char why[256] = "";
     struct text_range have[GROUPS];
     regmatch_t want[GROUPS];
-    if (line_pattern_compile(&p, pattern, why) != 0)
-        fail_msg("%s: %s", pattern, why);
+    FAIL_WHERE(line_pattern_compile(&p, pattern, why) != 0, "%s: %s", pattern, why);
     assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED), 0);
     assert_int_equal(p.group_count, regex.re_nsub);
     bool matches = regexec(&regex, line, GROUPS, want, 0) == 0;
@@ -187,11 +186,9 @@ static void assert_first_group(const char *pattern, const char *line, const char
     HELD(line_pattern) p;
     struct text_range have[2];
     char why[256] = "";
-    if (line_pattern_compile(&p, pattern, why) != 0)
-        fail_msg("%s: %s", pattern, why);
+    FAIL_WHERE(line_pattern_compile(&p, pattern, why) != 0, "%s: %s", pattern, why);
     assert_int_equal(p.group_count, 1);
-    if (!line_pattern_match(&p, line, 2, have))
-        fail_msg("`%s` does not match `%s`", pattern, line);
+    FAIL_WHERE(!line_pattern_match(&p, line, 2, have), "`%s` does not match `%s`", pattern, line);
     assert_int_equal(have[1].end - have[1].begin, strlen(group));
     assert_memory_equal(line + have[1].begin, group, strlen(group));
 }
@@ -218,8 +215,7 @@ TEST(line_pattern__not_a_pattern__said_why)
                  " ");
     for (char **other = others; *other; other++) {
         why[0] = '\0';
-        if (line_pattern_compile(&p, *other, why) == 0)
-            fail_msg("`%s` is a pattern", *other);
+        FAIL_WHERE(line_pattern_compile(&p, *other, why) == 0, "`%s` is a pattern", *other);
         assert_string_not_equal(why, "");
     }
 }

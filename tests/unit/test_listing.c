@@ -32,8 +32,7 @@ static void add_listing(struct built *b, struct buffer *out)
         buffer_add(out, &m->rank, sizeof m->rank);
         buffer_add(out, m->key.bytes, sizeof m->key.bytes);
     }
-    if (rc < 0)
-        fail_msg("%s", e.text);
+    FAIL_WHERE(rc < 0, "%s", e.text);
 }
 
 TEST(listing__drawn_sweeps__ranks_and_keys_as_recorded)

@@ -20,15 +20,13 @@ static void assert_kept(const char *space, const char *where, int64_t expected)
 {
     struct error e = ERROR_INIT;
     int64_t kept = kept_by(space, where, &e);
-    if (kept != expected)
-        fail_msg("%s: %lld instead of %lld %s", where, (long long)kept, (long long)expected, e.text);
+    FAIL_WHERE(kept != expected, "%s: %lld instead of %lld %s", where, (long long)kept, (long long)expected, e.text);
 }
 
 static void assert_refused(const char *space, const char *where, const char *message)
 {
     struct error e = ERROR_INIT;
-    if (kept_by(space, where, &e) != -1)
-        fail_msg("accepted: %s", where);
+    FAIL_WHERE(kept_by(space, where, &e) != -1, "accepted: %s", where);
     assert_string_equal(e.text, message);
     assert_int_equal(e.kind, ERROR_USAGE);
 }

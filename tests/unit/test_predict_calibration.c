@@ -254,8 +254,7 @@ TEST(calibrate__ultrascale_memory__error_after_runs)
     HELD(shared_table) t;
     OWNED struct observation *all = NULL;
     size_t count = 0;
-    if (!shared_table_load("ultrascale-1B-8B.csv", &t))
-        skip();
+    NEEDS(shared_table_load("ultrascale-1B-8B.csv", &t));
     for (size_t row = 0; row < t.row_count; row++) {
         struct published_run run;
         if (!ultrascale_read(&t, row, 8, &run) || run.failed)
@@ -364,8 +363,7 @@ TEST(calibrate__mpt_throughput__error_across_clusters)
 {
     static const size_t known[] = {0, 3, 5, 12, 20};
     HELD(mpt_table) m;
-    if (!mpt_load(&m))
-        skip();
+    NEEDS(mpt_load(&m));
     for (int c = 0; c < MPT_CLUSTERS; c++) {
         struct calibration_prior prior = from_other_clusters(&m, c, 1), off = from_other_clusters(&m, c, 2);
         OWNED struct observation *kept = xcalloc(m.count[c], sizeof *kept);

@@ -57,19 +57,16 @@ TEST(predictions__litgpt__figures)
     struct mean_error lora = {.rows = 0}, qlora = {.rows = 0};
     double residuals[64], quantised[64];
     size_t count = 0;
-    if (!shared_table_load("litgpt-finetune.csv", &t))
-        skip();
+    NEEDS(shared_table_load("litgpt-finetune.csv", &t));
     HELD_AT(predictor) *p = litgpt_predictor();
     for (size_t row = 0; row < t.row_count; row++) {
         struct input_value values[INPUT_COUNT];
         const struct prediction *found;
-        struct error e = ERROR_INIT;
         published_values(&t, row, &litgpt, values);
         if (published_left_out(&t, row, &litgpt) || values[input_find("layers")].kind == INPUT_ABSENT ||
             strcmp(shared_text(&t, row, "method"), "full") == 0)
             continue;
-        if (predictor_predict(p, values, &found, &e) < 0)
-            fail_msg("%s", e.text);
+        FAIL_IF(predictor_predict(p, values, &found, &e) < 0);
         struct mean_error *of = strcmp(shared_text(&t, row, "method"), "lora") == 0 ? &lora : &qlora;
         const struct memory_prediction *memory = &found->memory;
         double bytes = memory->most.allocated_bytes, measured = shared_number(&t, row, "peak_mem_gb") * 1e9;

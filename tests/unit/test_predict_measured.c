@@ -54,8 +54,7 @@ TEST(memory_predict__trainer_with_weights_in_two_types__as_measured)
 {
     HELD(shared_table) t;
     struct comparison full = {0}, cast = {0}, lora = {0}, cast_lora = {0};
-    if (!load("finetune.csv", &t))
-        fail_msg("no table");
+    FAIL_WHERE(!load("finetune.csv", &t), "no table");
     for (size_t row = 0; row < t.row_count; row++) {
         struct published_run run;
         assert_true(published_read(&t, row, &tables[0], &run));
@@ -80,8 +79,7 @@ TEST(memory_predict__one_rank_under_autocast__as_measured)
 {
     HELD(shared_table) t;
     struct comparison all = {0};
-    if (!load("torch.csv", &t))
-        fail_msg("no table");
+    FAIL_WHERE(!load("torch.csv", &t), "no table");
     for (size_t row = 0; row < t.row_count; row++) {
         struct published_run run;
         assert_true(published_read(&t, row, &tables[1], &run));

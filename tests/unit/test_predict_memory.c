@@ -799,8 +799,7 @@ TEST(memory_predict__ultrascale_runs__within_a_tenth)
     struct memory_coefficients c = framework_find("nanotron")->memory;
     HELD(shared_table) t;
     double count;
-    if (!shared_table_load("ultrascale-1B-8B.csv", &t))
-        skip();
+    NEEDS(shared_table_load("ultrascale-1B-8B.csv", &t));
     double as_it_stands = ultrascale_error(&t, &c, &count);
     for (size_t i = 0; i < LENGTH(base_gib); i++) {
         c.base_bytes = base_gib[i] * GIB;
@@ -821,8 +820,7 @@ TEST(memory_predict__mpt_rows__fit_as_they_did)
     HELD(shared_table) t;
     size_t runs = 0, beyond = 0, near = 0;
     double most = 0;
-    if (!shared_table_load("llm-foundry-mpt.csv", &t))
-        skip();
+    NEEDS(shared_table_load("llm-foundry-mpt.csv", &t));
     for (int c = 0; c < MPT_CLUSTERS; c++)
         for (size_t row = 0; row < t.row_count; row++) {
             struct published_run run;
@@ -847,8 +845,7 @@ TEST(memory_predict__dlperf_rows__fit_as_they_did)
     HELD(shared_table) t;
     double most = 0, error = 0;
     size_t measured = 0;
-    if (!shared_table_load("dlperf-gpt-v100.csv", &t))
-        skip();
+    NEEDS(shared_table_load("dlperf-gpt-v100.csv", &t));
     for (size_t row = 0; row < t.row_count; row++) {
         struct architecture a =
             gpt((int64_t)shared_number(&t, row, "n_layers"), (int64_t)shared_number(&t, row, "hidden"),

@@ -54,8 +54,7 @@ TEST(memory_lines__ultrascale_runs__nearer_than_the_model)
     OWNED struct published_run *runs = NULL;
     size_t count = 0, known = 0;
     double by_model = 0, by_line = 0;
-    if (!shared_table_load("ultrascale-1B-8B.csv", &t))
-        skip();
+    NEEDS(shared_table_load("ultrascale-1B-8B.csv", &t));
     for (size_t row = 0; row < t.row_count; row++) {
         runs = array_grow(runs, count, sizeof *runs);
         count += ultrascale_read(&t, row, 8, &runs[count]) && !runs[count].failed;

@@ -115,8 +115,7 @@ TEST(oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs)
 {
     static struct judged_runs runs;
     judge_runs(8, &runs);
-    if (!runs.loaded)
-        skip();
+    NEEDS(runs.loaded);
     struct trade t = trade_at(&runs, OOM_CERTAIN_SHARE, SIZE_MAX, true);
     print_trade("out of memory, tp <= 8", &t);
     assert_true(t.avoided >= 0.93 * t.failures && t.lost <= 0.02 * t.good);
@@ -139,8 +138,7 @@ TEST(oom_verdict__share_of_the_other_groups__as_good)
     struct trade sum = {0, 0, 0, 0};
     double least = 9, most = 0;
     judge_runs(8, &runs);
-    if (!runs.loaded)
-        skip();
+    NEEDS(runs.loaded);
     for (size_t group = 0; group < runs.groups; group++) {
         double share = share_without(&runs, group);
         struct trade t = trade_at(&runs, share, group, false);

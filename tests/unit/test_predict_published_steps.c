@@ -125,8 +125,7 @@ TEST(step_predict__vtrain_runs__ranked_within_their_groups)
 {
     HELD(shared_table) t;
     struct vtrain_ranks r;
-    if (!shared_table_load("vtrain-single-node.csv", &t))
-        skip();
+    NEEDS(shared_table_load("vtrain-single-node.csv", &t));
     vtrain_rank(&t, framework_find("megatron"), &r);
     print_message("vTrain: %zu runs in %zu groups, mean rank correlation %.3f, lowest %.3f, mean error %.1f %%\n",
                   t.row_count, r.groups, mean(r.rho, r.groups), lowest(r.rho, r.groups), 100 * r.error);
@@ -170,8 +169,7 @@ TEST(step_predict__vtrain_launch_of_the_other_models__as_good)
     HELD(shared_table) t;
     struct vtrain_ranks ranks[LAUNCHES];
     double held_out[VTRAIN_GROUPS] = {0}, least = 1, most = 0;
-    if (!shared_table_load("vtrain-single-node.csv", &t))
-        skip();
+    NEEDS(shared_table_load("vtrain-single-node.csv", &t));
     for (size_t l = 0; l < LAUNCHES; l++) {
         struct framework f = *framework_find("megatron");
         f.time.weights[TIME_LAUNCH] = f.time.nominal[TIME_LAUNCH] = launches[l];
@@ -232,8 +230,7 @@ TEST(step_predict__ultrascale_runs__ranked_on_few_nodes)
 {
     HELD(shared_table) t;
     double error = 0, runs = 0, rho = 0, groups = 0;
-    if (!shared_table_load("ultrascale-1B-8B.csv", &t))
-        skip();
+    NEEDS(shared_table_load("ultrascale-1B-8B.csv", &t));
     OWNED bool *seen = xcalloc(t.row_count, sizeof *seen);
     for (size_t first = 0; first < t.row_count; first++) {
         struct timed_group g;

@@ -516,8 +516,7 @@ TEST(predictions__weights_of_other_places__hardly_better_and_less_sure)
     const struct predictor_options options = {.framework = "megatron"};
     struct carried all = {0}, alike = {0};
     HELD_AT(predictor) *p = NULL;
-    if (place_count == 0)
-        skip();
+    NEEDS(place_count > 0);
     FAIL_IF(predictor_create(&options, &p, &e));
     for (size_t i = 0; i < place_count; i++)
         for (int same = 0; places[i].count >= TOLD_FROM && same < 2; same++)

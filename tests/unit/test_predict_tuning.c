@@ -254,8 +254,7 @@ static void refused(struct training_plan plan, const char *expected)
     struct error e = ERROR_INIT;
     assert_int_equal(architecture_complete(&a, &e), 0);
     assert_int_equal(plan_complete(&plan, &a, &e), -1);
-    if (!strstr(e.text, expected))
-        fail_msg("\"%s\" lacks \"%s\"", e.text, expected);
+    FAIL_WHERE(!strstr(e.text, expected), "\"%s\" lacks \"%s\"", e.text, expected);
 }
 
 /* Transformers' GPTBigCode: layers that recompute hand out a view of queries, keys and values, which is there with the

@@ -94,8 +94,7 @@ static void predict_row(struct predictor *p, const struct shared_table *t, size_
     const struct prediction *found;
     struct error e = ERROR_INIT;
     take_inputs(t, row, said, values);
-    if (predictor_predict(p, values, &found, &e) < 0)
-        fail_msg("row %zu: %s", row + 2, e.text);
+    FAIL_WHERE(predictor_predict(p, values, &found, &e) < 0, "row %zu: %s", row + 2, e.text);
     double bytes = column(t, row, "memory_gib") * GIB, seconds = column(t, row, "step_s");
     f->excluded += found->verdict == OOM_CERTAIN;
     assert_true((bytes <= 0 || found->has_memory) && (seconds <= 0 || found->has_time));

@@ -109,8 +109,7 @@ static void fill(const struct plan *p, struct input_value *values)
     memset(values, 0, INPUT_COUNT * sizeof *values);
     for (const struct vocabulary_case *s = p->settings; s->input; s++) {
         size_t i = input_find(s->input);
-        if (i == INPUT_COUNT)
-            fail_msg("no input %s", s->input);
+        FAIL_WHERE(i == INPUT_COUNT, "no input %s", s->input);
         values[i] = (struct input_value){s->text ? INPUT_TEXT : INPUT_NUMBER, s->number, s->text};
     }
 }

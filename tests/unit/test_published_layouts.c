@@ -353,11 +353,9 @@ static void check_layout(const struct layout *l, const char *rule)
         const char *name = b.space->rules[i].name;
         bool breaks = p.match.rules[i].alone > 0;
         found |= breaks && rule && strcmp(name, rule) == 0;
-        if (breaks && !b.space->rules[i].warning && !rule)
-            fail_msg("%s refuses what ran: %s", name, l->keys);
+        FAIL_WHERE(breaks && !b.space->rules[i].warning && !rule, "%s refuses what ran: %s", name, l->keys);
     }
-    if (!found)
-        fail_msg("%s does not refuse: %s", rule, l->keys);
+    FAIL_WHERE(!found, "%s does not refuse: %s", rule, l->keys);
 }
 
 TEST(layouts__published_and_planted__accepted_and_refused)
@@ -382,8 +380,7 @@ TEST(profiles__every_rule__refuses_a_layout)
             bool found = false;
             for (size_t k = 0; k < LENGTH(planted); k++)
                 found |= strcmp(planted[k].rule, name) == 0;
-            if (!found)
-                fail_msg("no layout that %s refuses", name);
+            FAIL_WHERE(!found, "no layout that %s refuses", name);
         }
     }
 }

@@ -69,8 +69,7 @@ static void compare(const struct published *row, struct slices run, struct error
                                  row->device, row->hosts * run.count, row->devices_per_host, run.count, row->keys);
     HELD(built) b = build_text(text);
     double predicted = value_of(&b, "predicted_flops") / value_of(&b, "predicted_time") / value_of(&b, "gpus") / 1e12;
-    if (value_of(&b, "predicted_risk") > 2)
-        fail_msg("what ran is predicted not to fit: %s", row->keys);
+    FAIL_WHERE(value_of(&b, "predicted_risk") > 2, "what ran is predicted not to fit: %s", row->keys);
     if (run.tflops > 0) {
         double ratio = run.tflops / predicted;
         errors->runs++;

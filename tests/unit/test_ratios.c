@@ -179,8 +179,7 @@ TEST(judge__pairs_with_noise__interval_covers_95_percent)
 {
     static const size_t sizes[] = {3, 4, 5, 6, 7, 8, 12, 16, 24};
     const int rounds = 3000;
-    if (rounds_are_few())
-        skip();
+    NEEDS(!rounds_are_few());
     for (size_t k = 0; k < LENGTH(noises); k++)
         for (size_t i = 0; i < LENGTH(sizes); i++) {
             struct rng r = rng_stream(21, k * 100 + i);
@@ -222,8 +221,7 @@ TEST(judge__families_of_equal_values__verdicts_in_5_percent)
 {
     static const size_t sizes[] = {5, 6, 8, 9, 12, 24}, families[] = {2, 3, 5};
     const int rounds = 1000;
-    if (rounds_are_few())
-        skip();
+    NEEDS(!rounds_are_few());
     for (size_t f = 0; f < LENGTH(families); f++)
         for (size_t k = 0; k < LENGTH(noises); k++)
             for (size_t i = 0; i < LENGTH(sizes); i++) {
@@ -283,8 +281,7 @@ TEST(choices__best_of_equal_jobs__verdicts_in_5_percent)
 {
     static const size_t sizes[] = {6, 8, 24}, sides[][2] = {{10, 1}, {5, 5}, {2, 1}, {10, 10}};
     const int rounds = 1000;
-    if (rounds_are_few())
-        skip();
+    NEEDS(!rounds_are_few());
     for (size_t f = 0; f < LENGTH(sides); f++)
         for (size_t k = 0; k < LENGTH(noises); k++)
             for (size_t i = 0; i < LENGTH(sizes); i++) {
@@ -359,8 +356,7 @@ TEST(lead_half_width__equal_ones__the_best_is_among_them)
 {
     static const size_t sizes[] = {2, 5, 20};
     const int rounds = 1000;
-    if (rounds_are_few())
-        skip();
+    NEEDS(!rounds_are_few());
     for (size_t k = 0; k < LENGTH(noises); k++)
         for (size_t i = 0; i < LENGTH(sizes); i++) {
             struct rng r = rng_stream(26, k * 100 + i);

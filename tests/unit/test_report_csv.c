@@ -233,8 +233,7 @@ static void round_trip(size_t columns, uint64_t seed, bool lf)
                      0);
 
     struct comparison c = {.cells = cells, .columns = columns};
-    if (csv_read_rows(s.text.data, s.text.length, compare_record, &c, &e) != 0)
-        fail_msg("%s", e.text);
+    FAIL_WHERE(csv_read_rows(s.text.data, s.text.length, compare_record, &c, &e) != 0, "%s", e.text);
     assert_int_equal(c.records, MANY + 1);
     for (size_t i = 0; i < MANY * columns; i++)
         if (cells[i].kind == CELL_TEXT)

@@ -34,11 +34,9 @@ static void expect_row(struct db *db, const char *sql, bool titles, const char *
     OWNED_STMT *s = NULL;
     struct error e = ERROR_INIT;
     OWNED_BUFFER row = BUFFER_INIT;
-    if (db_prepare(db, sql, &s, &e) < 0)
-        fail_msg("%s: %s", sql, e.text);
+    FAIL_WHERE(db_prepare(db, sql, &s, &e) < 0, "%s: %s", sql, e.text);
     int rc = stmt_next(s, &e);
-    if (rc < 0)
-        fail_msg("%s: %s", sql, e.text);
+    FAIL_WHERE(rc < 0, "%s: %s", sql, e.text);
     for (int i = 0; (rc > 0 || titles) && i < stmt_column_count(s); i++)
         buffer_printf(&row, "%s%s", i ? "|" : "",
                       titles               ? stmt_column_name(s, i)

@@ -209,8 +209,7 @@ static void run_one(const struct scenario *c)
     char got[256];
     print_message("%s\n", c->name);
     options.slots = c->slots;
-    if (run_with(&p, c->retry, c->job, &script, options) < 0)
-        fail_msg("%s", p.error.text);
+    FAIL_WHERE(run_with(&p, c->retry, c->job, &script, options) < 0, "%s", p.error.text);
     states(&p, got, sizeof got);
     assert_string_equal(p.log.started, c->started);
     assert_string_equal(got, c->states);

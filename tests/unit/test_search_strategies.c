@@ -24,8 +24,7 @@ static struct search *open_search(struct search_fixture *f, const char *strategy
         o.zero_stages[i] = true;
     struct search *s = NULL;
     struct error e = ERROR_INIT;
-    if (search_create(&f->space, &o, &s, &e) < 0)
-        fail_msg("%s: %s", strategy, e.text);
+    FAIL_WHERE(search_create(&f->space, &o, &s, &e) < 0, "%s: %s", strategy, e.text);
     return s;
 }
 
@@ -40,8 +39,7 @@ TEST(every_strategy__run_alone_and_beside_others__ends_and_asks_nothing_twice)
             assert_int_equal(search_ask(s, &d), SEARCH_FINISHED);
             assert_true(d.reason[0]);
             assert_true(r.trials > 0);
-            if (r.best < 0.8)
-                fail_msg("%s, %zu at a time: %g of the best", search_strategy_names[i], width, r.best);
+            FAIL_WHERE(r.best < 0.8, "%s, %zu at a time: %g of the best", search_strategy_names[i], width, r.best);
             bool asked[4096] = {false};
             for (size_t t = 0; t < r.trials && strcmp(search_strategy_names[i], "asha") != 0; t++) {
                 assert_false(asked[r.asked[t]]);
@@ -63,8 +61,7 @@ TEST(every_strategy__nothing_is_predicted_to_fit__tries_all_the_same)
         }
         HELD_AT(search) *s = open_search(&f, search_strategy_names[i], 1);
         struct decision d;
-        if (search_ask(s, &d) != SEARCH_RUN)
-            fail_msg("%s: %s", search_strategy_names[i], d.reason);
+        FAIL_WHERE(search_ask(s, &d) != SEARCH_RUN, "%s: %s", search_strategy_names[i], d.reason);
     }
 }
 

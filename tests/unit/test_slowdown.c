@@ -105,8 +105,7 @@ static void expect_kept(const char *name, noise_fn noise, int repeats)
 
 TEST(judge__repeats_enough__few_false_alarms_and_most_found)
 {
-    if (rounds_are_few())
-        skip();
+    NEEDS(!rounds_are_few());
     expect_kept("quiet", quiet, 3);
     expect_kept("processor time", on_the_processor, 12);
     expect_kept("busy machine", on_a_busy_machine, 240);
@@ -114,8 +113,7 @@ TEST(judge__repeats_enough__few_false_alarms_and_most_found)
 
 TEST(judge__too_few_repeats__unknown_rather_than_wrong)
 {
-    if (rounds_are_few())
-        skip();
+    NEEDS(!rounds_are_few());
     static const noise_fn noises[] = {quiet, on_the_processor, on_a_busy_machine};
     static const char *const names[] = {"quiet", "processor time", "busy machine"};
     for (size_t i = 0; i < LENGTH(noises); i++)
@@ -130,8 +128,7 @@ TEST(judge__too_few_repeats__unknown_rather_than_wrong)
 /* As many repeats as it asks for tell, in most cases. */
 TEST(judge__as_many_repeats_as_it_wants__tell)
 {
-    if (rounds_are_few())
-        skip();
+    NEEDS(!rounds_are_few());
     int told = 0, asked = 0;
     for (uint64_t c = 0; c < COMPARISONS; c++) {
         struct rng r = rng_stream(12, c);
@@ -175,8 +172,7 @@ TEST(judge__few_jobs_and_repeats_with_outliers__false_alarms_as_stated)
                                                      {"one in ten slower", stepped},
                                                      {"skewed", stalled}};
     static const int sizes[][2] = {{2, 2}, {3, 2}, {4, 2}, {8, 2}, {3, 3}};
-    if (rounds_are_few())
-        skip();
+    NEEDS(!rounds_are_few());
     for (size_t k = 0; k < LENGTH(noises); k++)
         for (size_t i = 0; i < LENGTH(sizes); i++) {
             const int rounds = 8000;

@@ -7,8 +7,7 @@ static struct toml_node *read_good(const char *text)
 {
     struct toml_fault fault = {0};
     struct toml_node *root = NULL;
-    if (toml_parse(text, strlen(text), &root, &fault) < 0)
-        fail_msg("%d:%d: %s", fault.line, fault.column, fault.message);
+    FAIL_WHERE(toml_parse(text, strlen(text), &root, &fault) < 0, "%d:%d: %s", fault.line, fault.column, fault.message);
     return root;
 }
 

@@ -87,8 +87,7 @@ static struct result *run(const char *arguments)
 static struct result *run_well(const char *arguments)
 {
     struct result *r = run(arguments);
-    if (r->status != 0 || *r->err)
-        fail_msg("%s: status %d, stderr: %s", arguments, r->status, r->err);
+    FAIL_WHERE(r->status != 0 || *r->err, "%s: status %d, stderr: %s", arguments, r->status, r->err);
     return r;
 }
 
@@ -99,8 +98,7 @@ static double number_after(const char *text, const char *name)
     for (const char *at = text; (at = strstr(at, name)); at++)
         if ((at == text || isspace((unsigned char)at[-1])) && at[strlen(name)] == ' ')
             found = at + strlen(name);
-    if (!found)
-        fail_msg("no %s in: %s", name, text);
+    FAIL_WHERE(!found, "no %s in: %s", name, text);
     return strtod(found, NULL);
 }
 
@@ -158,8 +156,7 @@ TEST(program__every_stage_rank_count_and_checkpointing__same_losses_in_every_bit
                          "--zero-stage %d%s",
                          ranks, stage, checkpointing ? " --activation-checkpointing" : "");
                 losses_of(arguments, losses);
-                if (strcmp(losses, reference) != 0)
-                    fail_msg("%s: losses %s instead of %s", arguments, losses, reference);
+                FAIL_WHERE(strcmp(losses, reference) != 0, "%s: losses %s instead of %s", arguments, losses, reference);
             }
 }
 

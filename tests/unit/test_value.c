@@ -63,8 +63,7 @@ TEST(value_next_member__not_canonical__not_read)
         const char *at = cases[i];
         char *name;
         struct value value;
-        if (value_next_member(&at, &name, &value))
-            fail_msg("%s was read", cases[i]);
+        FAIL_WHERE(value_next_member(&at, &name, &value), "%s was read", cases[i]);
     }
     const char *great = "\"a\":12345678901234567890}";
     char *name;

@@ -21,8 +21,7 @@ static inline void gradient_random(real *values, size_t count, uint64_t seed)
 
 static inline void assert_close(double got, double want, double tolerance)
 {
-    if (!(fabs(got - want) <= tolerance))
-        fail_msg("%.17g is not within %g of %.17g", got, tolerance, want);
+    FAIL_WHERE(!(fabs(got - want) <= tolerance), "%.17g is not within %g of %.17g", got, tolerance, want);
 }
 
 /*

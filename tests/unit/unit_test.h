@@ -60,6 +60,18 @@ char **parts_of(const char *text, const char *separators);
             fail_msg("%s", e.text);                                                                                    \
     } while (0)
 
+/* Fails the test with these words where the condition holds; skips it unless it has what it needs. */
+#define FAIL_WHERE(condition, ...)                                                                                     \
+    do {                                                                                                               \
+        if (condition)                                                                                                 \
+            fail_msg(__VA_ARGS__);                                                                                     \
+    } while (0)
+#define NEEDS(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            skip();                                                                                                    \
+    } while (0)
+
 /* `ROWS(cases, const char *text; int64_t value) = {{"1", 1}, {"2", 2}}` is a table, whose rows have these members. */
 #define ROWS(name, ...)                                                                                                \
     static const struct {                                                                                              \
