@@ -17,16 +17,20 @@ struct figures {
     size_t excluded;
 };
 
+static void set_input(struct input_value *value, const char *text)
+{
+    value->kind = parse_double(text, &value->number) ? INPUT_NUMBER : INPUT_TEXT;
+    value->text = text;
+}
+
 static void read_inputs(const struct shared_table *t, size_t row, struct input_value *values)
 {
     memset(values, 0, INPUT_COUNT * sizeof *values);
     for (size_t i = 0; i < INPUT_COUNT; i++)
         for (size_t c = 0; c < t->column_count; c++) {
             const char *text = strcmp(t->header[c], inputs[i].name) == 0 ? shared_text(t, row, t->header[c]) : "";
-            if (!*text)
-                continue;
-            values[i].kind = parse_double(text, &values[i].number) ? INPUT_NUMBER : INPUT_TEXT;
-            values[i].text = text;
+            if (*text)
+                set_input(&values[i], text);
         }
 }
 
@@ -56,15 +60,6 @@ static void tell(const char *table, const char *what, const struct unseen *u)
                       u->rows, 100 * u->error / n, 100 * (double)u->inside / n, u->far);
 }
 
-/* What the source says of all its rows, or those of a framework or a device, and a table has no column for. */
-struct said {
-    const char *input;
-    double value;
-    const char *text; /* NULL: `value` */
-    const char *of;   /* NULL: all rows */
-    bool unless_told; /* only of rows that say nothing of it themselves */
-};
-
 /* The share of a prediction that no model states are. */
 static double estimated_of(const struct predictor *p, const struct prediction *found)
 {
@@ -74,26 +69,31 @@ static double estimated_of(const struct predictor *p, const struct prediction *f
                    found->memory.most.bytes;
 }
 
-/* The inputs of a row, with what is said of all. */
-static void take_inputs(const struct shared_table *t, size_t row, const struct said *said, struct input_value *values)
+/* The inputs of a row, with what the source says of all rows ("input=value"), or those of a framework or a device
+ * ("input=value@H100"), and a table has no column for; "input?=value": of rows that say nothing of it themselves. */
+static void take_inputs(const struct shared_table *t, size_t row, char *said, struct input_value *values)
 {
     read_inputs(t, row, values);
-    for (; said && said->input; said++) {
-        struct input_value *value = &values[input_find(said->input)];
-        bool is_told = said->unless_told && value->kind != INPUT_ABSENT;
-        if (!is_told && (!said->of || strcmp(said->of, shared_text(t, row, "framework")) == 0 ||
-                         strcmp(said->of, shared_text(t, row, "device")) == 0))
-            *value = (struct input_value){said->text ? INPUT_TEXT : INPUT_NUMBER, said->value, said->text};
+    for (char *of; (of = strsep(&said, " "));) {
+        const char *name = strsep(&of, "="), *text = strsep(&of, "@");
+        bool is_told = name[strlen(name) - 1] == '?';
+        OWNED char *input = xstrndup(name, strlen(name) - is_told);
+        struct input_value *value = &values[input_find(input)];
+        is_told = is_told && value->kind != INPUT_ABSENT;
+        if (!is_told && (!of || strcmp(of, shared_text(t, row, "framework")) == 0 ||
+                         strcmp(of, shared_text(t, row, "device")) == 0))
+            set_input(value, text);
     }
 }
 
-static void predict_row(struct predictor *p, const struct shared_table *t, size_t row, const struct said *said,
+static void predict_row(struct predictor *p, const struct shared_table *t, size_t row, const char *said,
                         struct figures *f)
 {
     struct input_value values[INPUT_COUNT];
     const struct prediction *found;
     struct error e = ERROR_INIT;
-    take_inputs(t, row, said, values);
+    OWNED char *words = said ? xstrdup(said) : NULL;
+    take_inputs(t, row, words, values);
     FAIL_WHERE(predictor_predict(p, values, &found, &e) < 0, "row %zu: %s", row + 2, e.text);
     double bytes = column(t, row, "memory_gib") * GIB, seconds = column(t, row, "step_s");
     f->excluded += found->verdict == OOM_CERTAIN;
@@ -116,7 +116,7 @@ struct bounds {
     enum memory_counter counter;
     double memory_error, memory_inside, time_error, time_inside;
     size_t memory_far, time_far, excluded;
-    const struct said *said;  /* of all rows; NULL: no more */
+    const char *said;         /* of all rows; NULL: no more */
     enum memory_rank rank;    /* whose memory it is */
     double network_bandwidth; /* of a device, bytes/s; 0: as its table says */
 };
@@ -164,11 +164,11 @@ static void predict_table(const struct bounds *b)
 
 /* ChatGLM-Finetuning and RLHF give DeepSpeed a model that from_pretrained made outside of zero.Init (train.py; in
  * src/train_sft.py it comes before TrainingArguments). */
-static const struct said built_whole[] = {{.input = "loaded_whole", .value = 1}, {.input = NULL}};
+static const char built_whole[] = "loaded_whole=1";
 
 /* vectorlm's benchmark calls train_step of its trainer, which does not count steps, so that the optimizer never has
  * one (profiling/benchmark.py, vectorlm/trainer.py): there are no moments. */
-static const struct said never_steps[] = {{.input = "optimizer", .text = "sgd"}, {.input = NULL}};
+static const char never_steps[] = "optimizer=sgd";
 
 #define NO_AIM 1e9, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX
 
@@ -177,55 +177,37 @@ static const struct said never_steps[] = {{.input = "optimizer", .text = "sgd"},
  * universal-llm-trainer pads to one length, too (src/data_collection, _pad),
  * and so passes a mask, though its samples fill all tokens (gpu_test.md). Its loop passes the model's logits to torch's
  * loss (src/models/llama3.py, forward); its configurations (config/) have amp_training false and deterministic true. */
-static const struct said equal[] = {{.input = "packing", .value = 1}, {.input = NULL}};
-static const struct said of_trainer[] = {{.input = "packing", .value = 1},
-                                         {.input = "autocast", .value = 1, .of = "hf-trainer"},
-                                         {.input = NULL}};
-static const struct said vary[] = {{.input = "packing", .value = 0}, {.input = NULL}};
-static const struct said own_loop[] = {{.input = "sync_each_batch", .value = 1},
-                                       {.input = "packing", .value = 1},
-                                       {.input = "narrow_loss", .value = 1},
-                                       {.input = "padding_mask", .value = 1},
-                                       {.input = "deterministic", .value = 1},
-                                       {.input = "autocast", .value = 0},
-                                       {.input = NULL}};
+static const char equal[] = "packing=1";
+static const char of_trainer[] = "packing=1 autocast=1@hf-trainer";
+static const char vary[] = "packing=0";
+static const char own_loop[] = "sync_each_batch=1 packing=1 narrow_loss=1 padding_mask=1 deterministic=1 autocast=0";
 
 /* atorch's loop (fsdp_llama2.py) has a pass's output in a variable until the next pass is done, with the keys and
  * values of all layers: use_cache is on by default, and torch's checkpoint_wrapper, unlike the model's own, leaves it
  * so. */
-static const struct said keeps_outputs[] = {{.input = "held_outputs", .text = "cache", .of = "hf-trainer"},
-                                            {.input = NULL}};
+static const char keeps_outputs[] = "held_outputs=cache@hf-trainer";
 
 /* ao's developers have Meta's H100, whose memory is slower (torchao/testing/training/roofline_utils.py) and of which
  * the tutorial's has 95 GiB. torchtitan takes cuDNN's attention on B200 (models/attention.py, 14 May 2025). */
-static const struct said of_meta[] = {{.input = "device", .text = "H100-96GB", .of = "H100"},
-                                      {.input = "flash_attention", .text = "fused", .of = "B200"},
-                                      {.input = NULL}};
+static const char of_meta[] = "device=H100-96GB@H100 flash_attention=fused@B200";
 
 /* KempnerForge accumulates without synchronization (kempnerforge/training/grad.py, maybe_no_sync), in the fp32 that it
  * reduces (kempnerforge/distributed/parallel.py, default_mp_policy), and its head answers Replicate()
  * (tensor_parallel.py beside it). */
-static const struct said own_fsdp2[] = {{.input = "sync_each_batch", .value = 0},
-                                        {.input = "gathered_logits", .value = 1},
-                                        {.input = NULL}};
+static const char own_fsdp2[] = "sync_each_batch=0 gathered_logits=1";
 
 /* Aleph-Alpha/scaling keeps gradients as its weights, in 16 bits, until it steps (core/optimizer/parameter_group.py,
  * step_prequel). Its norm is of torch's operations (core/nn/norm/rms_norm.py) but in rows with its "RMS kernel". */
-static const struct said own_megatron[] = {{.input = "gradient_bytes", .value = 2},
-                                           {.input = "norm_kernel", .text = "eager", .unless_told = true},
-                                           {.input = NULL}};
+static const char own_megatron[] = "gradient_bytes=2 norm_kernel?=eager";
 
 /* prime-rl's loop of full fine-tuning deletes `logits`, but not `out`, which has them until the next pass is done
  * (src/prime_rl/trainer/sft/train.py). */
-static const struct said keeps_logits[] = {{.input = "held_outputs", .text = "logits"}, {.input = NULL}};
+static const char keeps_logits[] = "held_outputs=logits";
 
 /* Democratizing-LLM-FT's loop holds `logits` until the next pass is done (FSDP_sAC.py), and its model has Transformers'
  * norms (models/qwen2/modeling_qwen2.py) and, in torch 2.8 (slurm/), cuDNN's attention on Hopper and Blackwell. */
-static const struct said own_qwen[] = {{.input = "flash_attention", .text = "cudnn", .of = "H100"},
-                                       {.input = "flash_attention", .text = "cudnn", .of = "GB200"},
-                                       {.input = "held_outputs", .text = "logits"},
-                                       {.input = "norm_kernel", .text = "eager"},
-                                       {.input = NULL}};
+static const char own_qwen[] =
+    "flash_attention=cudnn@H100 flash_attention=cudnn@GB200 held_outputs=logits norm_kernel=eager";
 
 static const struct bounds tables[] = {
     {"finetuning.csv", 95, COUNTS_DEVICE, 0.08, 0.92, 0.157, 0.99, 0, 0, 1, of_trainer, RANK_MOST_LOADED, 0},
@@ -390,7 +372,8 @@ static void take_firsts(const struct shared_table *first, enum predicted_quantit
         const struct prediction *found;
         struct first *row = &out->rows[out->count++];
         assert_true(out->count <= LENGTH(out->rows));
-        take_inputs(&t, (size_t)shared_number(first, *at, "line") - 2, b->said, values);
+        OWNED char *said = b->said ? xstrdup(b->said) : NULL;
+        take_inputs(&t, (size_t)shared_number(first, *at, "line") - 2, said, values);
         FAIL_IF(predictor_predict(p, values, &found, &e));
         *row = (struct first){.table = b,
                               .derivation = (size_t)shared_number(first, *at, "derivation"),
