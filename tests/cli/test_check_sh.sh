@@ -127,7 +127,6 @@ compilers_beside_the_tests__fail_or_pass_in_their_turn()
 # A draw takes about a third of forty cases, the same ones each time, others by another seed; or those that are named.
 cases__drawn_or_named__alone()
 {
-    # shellcheck disable=SC2016 # for the script
     { echo '. "$0.lib"'; seq -f 'case__%g() { :; }' 40; echo 'run_cases "$@"'; } >forty.sh
     cp "$tests_source_dir/cli/lib.sh" forty.sh.lib
     for seed in a b a; do

@@ -10,7 +10,6 @@ logs_sweep()
 {
     {
         echo '[job]'
-        # shellcheck disable=SC2016 # for the job
         echo 'command = ["sh", "./job.sh", "{job_dir}", "{log}", "{exit_status}"]'
         echo '[[training_spec]]'
         echo '"(log, exit_status)" = ['

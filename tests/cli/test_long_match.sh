@@ -97,7 +97,6 @@ run__many_jobs__interrupted_while_they_are_listed()
     endless_sweep
     local most_us=100000 busy_most_us=1000000
     ! grep -q __asan_init "$meshsweep" || most_us=1000000
-    # shellcheck disable=SC2016 # evaluated later
     expect_interrupted '[ "$(stat -c %s results.db-wal 2>/dev/null || echo 0)" -gt 8000000 ]' run --progress none
     expect_no_stdout
     expect_stderr 'meshsweep: starting no more jobs; waiting for the running ones (interrupt again to stop them)'
@@ -123,7 +122,6 @@ rule__ties_everything_together__told_with_its_name_and_interrupted()
     tangled_sweep
     expect_interrupted 'grep -q one-in-a-million .stderr' plan
     expect_no_stdout
-    # shellcheck disable=SC2016 # a quotation mark
     expect_stderr_matches '^meshsweep: rule `one-in-a-million` leaves many values of 10 keys to combine \(a, b, c, d,'
     expect_stderr_matches 'takes (about [0-9]+[dhm][0-9]+[hms]|more than a year) more; .*\[derive\].* or tie keys'
     expect "[ \"\$(wc -l <.stderr)\" = 1 ]"

@@ -14,7 +14,6 @@ read_sample() # PROFILE LOG [FILE:NAME]...
 \"\$MESHSWEEP_JOB_DIR/${file#*:}\""
     done >job.sh
     [ "$log" = - ] || echo "cat '$samples/$log'" >>job.sh
-    # shellcheck disable=SC2016 # for the job
     printf '%s\n' "profile = \"$profile\"" '[job]' 'command = ["sh", "./job.sh"]' 'env = { X = "{job_dir}" }' \
         '[training_spec]' 'x = 1' >sweep.toml
     rm -f results.db

@@ -179,10 +179,8 @@ retry_failed__of_an_unknown_class__hint()
 {
     failing_sweep
     expect_run only_stderr 2 run --retry-failed=timeot
-    # shellcheck disable=SC2016 # literal
     expect_stderr 'meshsweep: --retry-failed: unknown failure class `timeot` (did you mean `timeout`?)'
     expect_run only_stderr 2 run --retry-failed=nonsense
-    # shellcheck disable=SC2016 # literal
     expect_stderr_matches 'unknown failure class `nonsense`; must be one of exit, .*, timeout, '
     expect_no_file results.db
 }
@@ -283,7 +281,6 @@ only__narrows__counts_and_status_too()
     expect_jobs_run 0 "" --only 'x = 2 AND y > 10'
     expect_said only_stderr_contains 4 'meshsweep: no job satisfies --only' run --only 'x = 5'
     expect_run only_stderr 2 run --only 'xx = 5'
-    # shellcheck disable=SC2016 # literal
     expect_stderr 'meshsweep: --only `xx = 5`: unknown key `xx` (did you mean `x`?)'
 }
 
@@ -354,7 +351,6 @@ failed" "SELECT state FROM attempt ORDER BY id"
 plan__values_come_and_go__grouped_with_why()
 {
     small_sweep
-    # shellcheck disable=SC2016
     echo '[ "$1 $2" != "2 20" ]' >>job.sh
     expect_said only_stdout_matches 0 '"reasons":[[:space:]]*\[\]' plan --json
     run_silently 3

@@ -58,7 +58,6 @@ environment__of_the_runner__does_not_leak()
 OWN = "it's $x"
 END
     SLURM_CPUS_ON_NODE=3 SBATCH_PARTITION=x CUDA_VISIBLE_DEVICES=5 at_slurm 0
-    # shellcheck disable=SC2016 # the job's own
     expect_sql "its port it's \$x 1
 $PWD
 score: 1" "SELECT log_tail FROM attempt"

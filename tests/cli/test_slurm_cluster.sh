@@ -10,7 +10,6 @@ cluster()
 {
     [ "${MESHSWEEP_FULL-}" ] || skip "a real Slurm is started by scripts/check.sh --full"
     need_slurm
-    # shellcheck disable=SC2119 # no further lines of slurm.conf
     start_slurm
 }
 

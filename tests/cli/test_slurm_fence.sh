@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC2119 # no arguments for the runs
 # A Slurm that forgets, requeues, freezes and cancels, by stand-ins (tests/cli/slurm_stand_ins.sh): an attempt begins
 # once, and nothing of it is written over. tests/cli/test_slurm_cluster.sh does it with a real one.
 . "${0%/*}/lib.sh"
