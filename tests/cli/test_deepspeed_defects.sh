@@ -4,7 +4,6 @@
 . "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
-export PATH
 
 # A defect in plain words; below it the file and the case.
 defects='

@@ -3,7 +3,6 @@
 . "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
-export PATH
 
 config() # MEMBERS [AUTOTUNING-MEMBERS]
 {

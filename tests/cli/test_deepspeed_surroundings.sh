@@ -4,7 +4,6 @@
 . "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
-export PATH
 
 tuning() # AUTOTUNING-MEMBERS MEMBERS
 {

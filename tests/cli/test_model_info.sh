@@ -3,7 +3,6 @@
 . "${0%/*}/lib.sh"
 
 PATH=$source_dir/tests/standin:$PATH
-export PATH
 
 # A job that runs out of nothing; the model-information job says what $1 is.
 sweep_file() # OUTPUT [LINE...]
