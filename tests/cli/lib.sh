@@ -38,6 +38,7 @@
 #            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
 # Waiting:   wait_until CONDITION SECONDS     hurry PID: of a server that gives way to others
 # Making:    small_sweep [FILE]: a sweep of 4 jobs by /bin/sh; see there
+#            small_run: the same, and its jobs are ok
 #            toml WORD...: prints a sweep file, as toml job: command=true model:: layers=2,4; see there
 #            draw_lines N: every N-th of standard input, by SEED
 # Looking:   sql QUERY [DATABASE]
@@ -464,6 +465,8 @@ small_sweep()
 echo "score: $(($1 * $2))"
 END
 }
+
+small_run() { small_sweep; run_silently 0; }
 
 toml_number='^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?$'
 toml_list='^[A-Za-z0-9._-]+(,[A-Za-z0-9._-]+)+$'

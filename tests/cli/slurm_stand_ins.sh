@@ -3,7 +3,7 @@
 # lib.sh. What is submitted runs at once, in the background, unless there is a file "hold".
 #
 #   end_what_sleeps           ends the jobs that only sleep: scancel ends nobody
-#   stand_ins                 makes them, first in PATH
+#   stand_ins                 makes them, first in PATH; stand_in_sweep: with a sweep, as slurm_sweep writes it
 #   slurm/job.N               the script of job N (from 1); slurm/rc.N.I what its task I exited with
 #   slurm/state               "STATE|REASON|NODES" for every task, in place of what it does; slurm/state.N for one job's
 #   slurm/removed             tasks ("1_0") that the queue knows no longer
@@ -194,6 +194,12 @@ slurm_sweep() # N [COMMAND]
             slurm: poll=100ms absence=300ms gpus=false
         cat
     } >sweep.toml
+}
+
+stand_in_sweep() # N [COMMAND]: and the stand-ins for it
+{
+    stand_ins
+    slurm_sweep "$@"
 }
 
 run_at_slurm()

@@ -35,6 +35,8 @@ first_run()
     expect '[ "$(ran)" = 3 ]'
 }
 
+blank_added() { first_run; change "$blank" "$@"; } # [SED EXPRESSION...]
+
 standing="SELECT n, batch, state, score, attempts FROM results WHERE in_sweep ORDER BY n"
 blank='s/echo score/echo  score/'
 
@@ -57,8 +59,7 @@ accept()
 
 command_changed__plan_and_run__say_so_and_name_accept()
 {
-    first_run
-    change "$blank"
+    blank_added
     run_meshsweep plan
     expect_only_stdout_contains 0 'all jobs are new for that alone: `meshsweep accept` lets 3 results stand for them'
     expect_stdout_matches 'command: /bin/sh -c .echo run .* -> /bin/sh -c '
@@ -72,8 +73,7 @@ command_changed__plan_and_run__say_so_and_name_accept()
 
 command_changed__accepted__nothing_runs()
 {
-    first_run
-    change "$blank"
+    blank_added
     expect_said only_stdout_contains 0 '3 results were made otherwise than sweep.toml says now
   command
     was  /bin/sh -c ' accept --dry-run
@@ -117,8 +117,7 @@ environment_directory_and_key__each_alone__accepted()
 # Pending jobs of the file as it is now give way.
 new_jobs_pending__accepted__replaced()
 {
-    first_run
-    change "$blank" 's/^n = .*/n = [1, 2, 3, 4]/'
+    blank_added 's/^n = .*/n = [1, 2, 3, 4]/'
     expect_said only_stderr_contains 0 'lets 3 results stand' run --progress none --only 'n = 4'
     expect_sql '3' "SELECT count(*) FROM job WHERE state = 'pending'"
     accept
@@ -129,8 +128,7 @@ new_jobs_pending__accepted__replaced()
 
 several_differences__accepted_by_name_only()
 {
-    first_run
-    change "$blank" 's/^batch = 4/batch = 8/'
+    blank_added 's/^batch = 4/batch = 8/'
     expect_said only_stderr_contains 2 'the jobs with results differ in more than was said: command: ' accept --yes
     expect_stderr_contains 'training_spec.batch: 4 -> 8; to let them stand all the same, name everything: '
     expect_stderr_contains 'meshsweep accept command training_spec.batch'
@@ -144,8 +142,7 @@ several_differences__accepted_by_name_only()
 
 nobody_to_ask__not_accepted()
 {
-    first_run
-    change "$blank"
+    blank_added
     expect_run only_status 2 accept
     expect_stderr 'meshsweep: accept: nobody can be asked here; --yes lets the results stand'
     expect_sql 0 "SELECT count(*) FROM change"
@@ -153,8 +150,7 @@ nobody_to_ask__not_accepted()
 
 terminal__asked()
 {
-    first_run
-    change "$blank"
+    blank_added
     run_command python3 "$source_dir/tests/cli/at_terminal.py" n -- "$meshsweep" accept
     expect_only_stdout_contains 1 'nothing was changed'
     expect_sql 0 "SELECT count(*) FROM change"
@@ -196,8 +192,7 @@ accepted__undone__as_before()
 
 accepted__run_since__not_undone()
 {
-    first_run
-    change "$blank"
+    blank_added
     accept
     change 's/^env/repeat = 2\nenv/'
     run_silently 0
@@ -225,8 +220,7 @@ killed_in_the_middle__all_or_nothing()
     need_fault_points
     for point in sweep-recorded job-enumerated enumerated enumeration-committed; do
         rm -rf results.db* ran
-        first_run
-        change "$blank"
+        blank_added
         expect_after only_status 137 run_killed "$point" accept --yes
         expect_sql "$([ "$point" = enumeration-committed ] && echo 3 || echo 0)" \
             "SELECT count(*) FROM replaced WHERE field = 'key'"

@@ -266,8 +266,7 @@ spec_rows__deleted__made_again_by_the_run()
 {
     local before specs="SELECT kind, json FROM spec ORDER BY 1, 2"
     local keys="SELECT job, x, y, score FROM results ORDER BY 1"
-    small_sweep sweep.toml
-    run_silently 0
+    small_run
     before=$(sql "$specs; $keys")
     # The last one's number is free for the next.
     sqlite3 results.db "DELETE FROM spec WHERE kind = 'parallel_spec'"
@@ -424,8 +423,7 @@ executor__unreachable__said_at_once()
     chmod +x bin/kubectl
     PATH=$PWD/bin:$PATH
     small_sweep sweep.toml
-    run_command timeout 60 "$meshsweep" check --executor kubernetes
-    expect_status 1
+    expect_command status 1 timeout 60 "$meshsweep" check --executor kubernetes
     expect_stdout_contains 'true: refused: kubectl: Connection to x:1 was refused; was it'
     expect_stderr_contains 'submitting three small jobs to Kubernetes'
     expect_said only_stderr_contains 2 '--executor tries a batch system' check --executor ssh

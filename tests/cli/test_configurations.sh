@@ -275,8 +275,7 @@ values__written_alike__told_apart()
         training_spec: n=1,2 flag='[true, false]' parallel_spec:: x='[1, "1"]' >sweep.toml
     toml parallel_spec:: device='["none", "cpu"]' x=2 >>sweep.toml
     run_silently 0
-    run_meshsweep best --of x
-    expect_only_stdout 0
+    expect_run only_stdout 0 best --of x
     expect '[ "$(grep -o "^ *x=[^:]*: 2" .stdout | tr -d " \n")" = '"'x=1:2x=2:2x=\"1\":2'"' ]'
     expect_said only_stdout_contains 0 'flag                  false' best --group 'x="1", flag=false'
     expect_said only_stdout_contains 0 'device="none": 2' best --of device

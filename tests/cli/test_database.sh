@@ -139,8 +139,7 @@ database__empty_file__is_filled()
 
 database__truncated__said()
 {
-    small_sweep sweep.toml
-    run_silently 0
+    small_run
     head -c 30000 results.db >cut.db
     expect_said only_stderr_matches 1 'database cut.db: .*(damaged|malformed)' run -d cut.db
     expect_run only_status 1 check -d cut.db
@@ -152,8 +151,7 @@ database__in_a_read_only_directory__read_but_not_run()
 {
     mkdir place
     cd place || exit
-    small_sweep sweep.toml
-    run_silently 0
+    small_run
     cd ..
     sed -i 's/y = \[10, 20\]/y = [10, 20, 30]/' place/sweep.toml
     expect_said_by only_stdout_contains 0 'best so far: score 40' run_read_only place -- status -d place/results.db
@@ -169,8 +167,7 @@ database__in_a_read_only_directory__read_but_not_run()
 
 database__read_only_file__not_run()
 {
-    small_sweep sweep.toml
-    run_silently 0
+    small_run
     run_read_only results.db -- run
     expect_only_stderr_contains 1 'meshsweep: database results.db: attempt to write a readonly database: it cannot be '\
 'written; check the permissions of the file and its directory'
@@ -418,8 +415,7 @@ exports__of_a_database__as_private_as_that()
 
 exports__under_a_strict_umask__keep_to_it()
 {
-    small_sweep sweep.toml
-    run_silently 0
+    small_run
     umask 077
     expect_run only_stderr 0 export --all -o all.csv
     expect "[ \"\$(stat -c %a all.csv)\" = 600 ]"

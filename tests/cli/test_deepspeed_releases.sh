@@ -124,8 +124,7 @@ version__not_given__the_package_of_the_launchers_python_is_asked()
     # bf16 without ZeRO accumulates in fp32 up to 0.17.5.
     expect_said_by among_stdout 0 ' 2 matched' tuning --dry-run --launcher torchrun
     install 0.19.2.dev0
-    tuning --dry-run --launcher torchrun
-    expect_status 0
+    expect_after status 0 tuning --dry-run --launcher torchrun
     expect_stdout_contains ' 1 matched'
     expect_stderr_lacks 'has no package'
     expect_said_by among_stdout 0 ' 1 matched' tuning --dry-run --launcher torchrun --ds_version 0.17

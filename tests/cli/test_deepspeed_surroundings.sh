@@ -32,8 +32,7 @@ environment__of_the_caller__given_to_jobs_and_to_the_training()
 {
     tuning
     export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True WANDB_MODE=offline HF_TOKEN=hf_secretsecret MY_OWN=1
-    tune --autotuning=run
-    expect_status 0
+    expect_after status 0 tune --autotuning=run
     expect_stdout_contains 'training with stage 1'
     expect_stderr_lacks 'the environment'
     for directory in "$(last_attempt)" autotuning_results; do

@@ -170,8 +170,7 @@ reader__changed_and_the_output_is_gone__left_out_with_the_reason()
     measured 1,2 "$regex"
     mv results.db.d kept
     step_sweep 1,2,3 regex='total ([0-9]+) ms'
-    run_it -c s.toml
-    expect_status 0
+    expect_after status 0 run_it -c s.toml
     expect_stderr_contains "meshsweep: t: its definition has changed; left out, of 2 runs: it was read in another way, \
 and its output "
     expect_stderr_contains "/output.log is gone"
@@ -198,8 +197,7 @@ output__cut__is_no_base_for_a_number()
     head -n 2 "$log" >short
     cp short "$log"
     step_sweep 1,2 regex='total ([0-9]+) ms'
-    run_it -c s.toml
-    expect_status 0
+    expect_after status 0 run_it -c s.toml
     expect_stderr_contains "read again from the output of 1 run; left out, of 1 run: it was read in another way, \
 and its output "
     expect_stderr_contains " was cut"
@@ -219,8 +217,7 @@ thinned_samples__definition_changed__as_if_read_under_it()
     mv results.db.d kept
     while IFS='|' read -r lines value; do
         thinned_sweep "$(printf '%b' "$lines")"
-        run_it -c s.toml
-        expect_status 0
+        expect_after status 0 run_it -c s.toml
         expect_stderr_contains "meshsweep: t: its definition has changed; made anew from the samples of 1 run"
         expect_sql "$value" "SELECT t FROM results"
     done <<'END'
@@ -235,8 +232,7 @@ END
     thinned_sweep 'take = "mean"
 warmup = 140000
 unit = "s"'
-    run_it -c s.toml
-    expect_status 0
+    expect_after status 0 run_it -c s.toml
     expect_stderr_matches "left out, of 1 run: other samples count, only 105001 of its 210000 are kept, and its output \
 .*/output.log is gone"
     cp -r kept/. results.db.d/
@@ -278,8 +274,7 @@ metric__computed_for_a_while_or_added__left_out_with_the_reason_where_the_output
     expect_values "1:2000.0 2:2000.0"
     rm -r results.db.d
     step_sweep 1,2,3 "$regex" job.metrics.v: regex='total ([0-9]+) ms'
-    run_it -c s.toml
-    expect_status 0
+    expect_after status 0 run_it -c s.toml
     expect_stderr_contains "meshsweep: t: its definition has changed; left out, of 2 runs: $why"
     expect_stderr_contains "meshsweep: v: its definition has changed; left out, of 2 runs: $why"
     expect_values "1:none 2:none 3:100.0"
@@ -337,15 +332,13 @@ no_metric__reader_mended__ok_without_running_again()
     expect_sql "no-metric|2" "SELECT failure, count(*) FROM job GROUP BY 1"
     mv "$(find results.db.d -name output.log | sort | head -n 1)" kept.log
     step_sweep 1,2 "$regex"
-    run_it -c s.toml
-    expect_status 3
+    expect_after status 3 run_it -c s.toml
     expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
     expect_sql "failed|no-metric|
 ok||100.0" "SELECT state, failure, t FROM results ORDER BY state"
     # One that is missing is read when it is there.
     mv kept.log "$(find results.db.d -mindepth 2 -type d | sort | head -n 1)/output.log"
-    run_it -c s.toml
-    expect_status 0
+    expect_after status 0 run_it -c s.toml
     expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
     expect_values "1:100.0 2:100.0"
     expect_sql "2|2" "SELECT count(*), sum(state = 'ok') FROM attempt"
@@ -360,8 +353,7 @@ no_metric__of_a_computed_objective__ok_when_all_it_reads_is_there()
     sed -i 's/min:t/max:rate/; s/^x = .*/x = [1]/' s.toml
     run_ended 3 -c s.toml
     sed -i "s/^regex.*/$regex/" s.toml
-    run_it -c s.toml
-    expect_status 0
+    expect_after status 0 run_it -c s.toml
     expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
     expect_sql "ok|100.0|10.0" "SELECT state, t, rate FROM results"
     expect_said only_stdout_contains 0 "highest rate 10, job 1" best

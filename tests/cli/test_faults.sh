@@ -306,8 +306,7 @@ submission__dying_at_each_point__goes_to_slurm_once()
     need_fault_points
     for point in submission-written submitted submission-recorded; do
         rm -rf results.db* slurm bin
-        stand_ins
-        slurm_sweep 3 </dev/null
+        stand_in_sweep 3 </dev/null
         expect_after only_stderr 137 run_killed "$point" run --executor slurm --progress none
         expect_run silent 0 run --executor slurm --progress none
         expect "[ \"\$(find slurm -name 'job.*' | wc -l)\" = 1 ]"
@@ -318,8 +317,7 @@ submission__dying_at_each_point__goes_to_slurm_once()
 step__started_and_not_recorded__lost_and_tried_again()
 {
     need_fault_points
-    stand_ins
-    slurm_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
+    stand_in_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
     in_allocation
     expect_after only_stderr 137 run_killed spawned run --executor slurm --in-allocation --progress none
     expect_run silent 0 run --executor slurm --in-allocation --progress none

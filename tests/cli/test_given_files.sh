@@ -19,9 +19,10 @@ optim:
 END
 }
 
-# Two jobs; the arguments change the file.
+# Two jobs, given files like base.yaml; the arguments change the sweep file.
 sweep() # [SED EXPRESSION...]
 {
+    base
     toml sweep: objective=max:score job: \
         command='["/bin/sh", "-c", "cat $0; echo score: $1", "{file.config.yaml}", "{batch}"]' \
         job.file:: path=config.yaml base=base.yaml job.file.set: '"data.batch_size" = "batch"' \
@@ -38,7 +39,6 @@ given="SELECT f.path, t.text FROM attempt_file AS f JOIN given_text AS t ON t.id
 expect_problem() # TEXT [SED EXPRESSION...]
 {
     local text=$1
-    base
     sweep "${@:2}"
     expect_said only_stderr_contains 2 "$text" check sweep.toml
 }
@@ -46,7 +46,6 @@ expect_problem() # TEXT [SED EXPRESSION...]
 # In its new directory it finds what it was given.
 command__printed__runs_by_hand()
 {
-    base
     sweep 's|^path = .*|path = "conf/config.yaml"|'
     run_silently 0
     for command in best 'show 2'; do
@@ -60,7 +59,6 @@ command__printed__runs_by_hand()
 
 yaml__values_set__types_comments_and_order_kept()
 {
-    base
     sweep
     expect_run only_status 0 run --progress none
     expect_sql '# training
@@ -103,7 +101,6 @@ FROM ($given) ORDER BY 1"
 
 identity__layout_or_value_changed__value_alone_counts()
 {
-    base
     sweep
     expect_run only_status 0 run --progress none
     sed -i 's/# training/# other words/; s/^data:/data:   #/; s/8   # per step/16/' base.yaml
@@ -118,7 +115,6 @@ identity__layout_or_value_changed__value_alone_counts()
 # As PyYAML reads it, and torchtune's files have it.
 base__a_bracket_closes_below_its_key__read()
 {
-    base
     sweep
     printf 'other:\n  files: [\n    a\n  ]\n' >>base.yaml
     expect_said only_stdout_contains 0 'sweep.toml: ' check sweep.toml
@@ -126,7 +122,6 @@ base__a_bracket_closes_below_its_key__read()
 
 base__wrong__its_own_line()
 {
-    base
     sweep
     echo 'b: [1' >>base.yaml
     expect_said only_stderr_contains 2 'base.yaml:13:1: flow sequence without a closing bracket' check sweep.toml
@@ -174,16 +169,14 @@ null__in_toml__job_not_started()
 
 secret__in_base__not_recorded()
 {
-    base
-    echo 'api_key: sk-verysecretverysecret1234' >>base.yaml
     sweep
+    echo 'api_key: sk-verysecretverysecret1234' >>base.yaml
     expect_run only_status 0 run --progress none
     expect_sql '0|2' "SELECT sum(text LIKE '%verysecret%'), sum(text LIKE '%redacted%') FROM given_text"
 }
 
 best__written_out__its_files_beside_the_command()
 {
-    base
     sweep
     expect_run only_status 0 run --progress none
     run_meshsweep best --out winner
@@ -202,7 +195,6 @@ best__written_out__its_files_beside_the_command()
 
 merge__both_have_files__carried()
 {
-    base
     sweep
     expect_run only_status 0 run --progress none -d a.db
     sed -i 's/\[2, 4\]/[4, 8]/' sweep.toml

@@ -10,6 +10,7 @@ import_file()
         job.metrics.step: unit=s better=min import: state=state duration=secs \
         import.states: fine=ok import.model: layers=layers import.parallel_spec: mbs=mbs \
         import.metrics: rate=rate step='ms / 1000.0' >import.toml
+    rows >1.csv
 }
 
 rows()
@@ -117,7 +118,6 @@ every_change__imported_again__as_in_a_fresh_database()
     rows >table
     import_file
     cp import.toml file
-    cp table 1.csv
     imported first.db 1.csv
     said first.db >first
     while IFS='|' read -r what file script; do
@@ -265,7 +265,6 @@ run_and_import_of_one_file__best_sees_both()
 undo__one_of_two_tables__the_other_stays()
 {
     import_file
-    rows >1.csv
     { sed 1q 1.csv; echo '2,1,fine,30,40,5,'; echo '16,1,fine,17,60,2,'; } >2.csv
     imported a.db 1.csv 2.csv
     expect_said only_stdout 0 "$PWD/2.csv: 2 rows taken out" import --undo 2.csv -d a.db
@@ -283,7 +282,6 @@ undo__one_of_two_tables__the_other_stays()
 undo__wrong_names__said()
 {
     import_file
-    rows >1.csv
     mkdir other
     cp 1.csv other/1.csv
     run_meshsweep import --undo 1.csv -d a.db
@@ -308,7 +306,6 @@ $PWD/other/1.csv"
 pipes__one_after_the_other__tables_of_their_own()
 {
     import_file
-    rows >1.csv
     for part in '1p; 2,4p' '1p; 5,7p' '1p; 2,4p'; do
         sed -n "$part" 1.csv >part.csv
         expect_command only_status 0 sh -c "cat part.csv | '$meshsweep' import -c import.toml -d a.db /dev/stdin"
@@ -338,7 +335,6 @@ as_older_schema() # VERSION DATABASE
 rows_of_an_older_schema__imported_again__replaced()
 {
     import_file
-    rows >1.csv
     { sed 1q 1.csv; echo '2,1,fine,30,40,5,'; echo '16,1,fine,17,60,2,'; } >2.csv
     imported a.db 1.csv 2.csv
     sql "INSERT INTO sweep (hash, name, path, text, profile_text, tool_version, objective, maximise, first_seen,
@@ -356,7 +352,6 @@ rows_of_an_older_schema__imported_again__replaced()
 table__moved__its_rows_are_not_doubled()
 {
     import_file
-    rows >1.csv
     imported a.db 1.csv
     mv 1.csv 2.csv
     imported a.db 2.csv
@@ -370,7 +365,6 @@ table__moved__its_rows_are_not_doubled()
 file_changed__other_tables__named()
 {
     import_file
-    rows >1.csv
     { sed 1q 1.csv; echo '16,1,fine,17,60,2,'; } >2.csv
     imported a.db 1.csv 2.csv
     sed -i 's/^rate = .*/rate = "rate * 2"/' import.toml
@@ -385,7 +379,6 @@ not see them; import them again: $PWD/1.csv (6)" import -c import.toml -d a.db 2
 show__three_lines__before_anything_is_recorded()
 {
     import_file
-    rows >1.csv
     expect_run status 0 import -c import.toml -d a.db --dry-run 1.csv
     expect_stdout '1.csv: 6 rows: 5 ok, 1 failed, 0 refused; 5 jobs (5 new), 6 attempts added, 0 already there '\
 '(nothing recorded)'

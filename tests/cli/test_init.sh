@@ -219,8 +219,7 @@ log__time_since_the_start__is_no_step_time()
 log__lines_that_name_different_things__not_read()
 {
     printf '%s: min=73, avg=%s, stdev=9\n' 'clat (us)' 378.25 'lat (us)' 378.5 'bw (KiB/s)' 9972 iops 2493 >mixed.log
-    run_meshsweep init --from-log mixed.log a=1 -o - -- sh -c 'cat mixed.log # {a}'
-    expect_status 0
+    expect_run status 0 init --from-log mixed.log a=1 -o - -- sh -c 'cat mixed.log # {a}'
     expect_stderr 'meshsweep: in mixed.log it finds no number; say in [job.metrics] how to read what counts
 meshsweep: the shortest job will win, as nothing in mixed.log says what counts; else write objective = "max:NAME" or '\
 '"min:NAME" in [sweep]'
@@ -688,22 +687,18 @@ answer() # ANSWER... -- [ARGUMENT...]
 terminal__answers__written()
 {
     vllm_log >serve.log
-    answer "sh -c 'echo batch {batch}; echo done'" 'batch=1,2,4 lr=1e-3,1e-4' serve.log --
-    expect_status 0
+    expect_after status 0 answer "sh -c 'echo batch {batch}; echo done'" 'batch=1,2,4 lr=1e-3,1e-4' serve.log --
     expect_stdout_contains 'Which command runs the training?' 'Which values should be tried?'
     expect_stdout_contains 'wrote sweep.toml; check it, then: meshsweep plan'
     expect_file_contains sweep.toml 'command = ["sh", "-c", "echo batch {batch}; echo done", "--lr={lr}"]' 'serve.log'
     expect_said among_stdout 0 '6 jobs' plan
     # Values that are given are not asked for.
-    answer a=1,2 '' -- -o other.toml -- true
-    expect_status 0
+    expect_after status 0 answer a=1,2 '' -- -o other.toml -- true
     expect_stdout_contains 'Which values'
     expect_stdout_lacks 'Which command'
-    answer '' -- -o second.toml a=1,2 -- true
-    expect_status 0
+    expect_after status 0 answer '' -- -o second.toml a=1,2 -- true
     expect_stdout_lacks 'Which'
-    answer -- --from-log serve.log
-    expect_status 0
+    expect_after status 0 answer -- --from-log serve.log
     expect_stdout_lacks '?'
 }
 
@@ -723,8 +718,7 @@ terminal__answers_that_will_not_do__asked_again()
     expect '! grep -q "1x\|true" sweep.toml'
     # A file that stands there is told before anything is asked.
     cp sweep.toml before.toml
-    answer 'python3 other.py' --
-    expect_status 2
+    expect_after status 2 answer 'python3 other.py' --
     expect_stdout 'meshsweep: init: sweep.toml exists already; name another file with -o FILE'
     expect 'cmp -s before.toml sweep.toml'
 }
@@ -733,14 +727,12 @@ terminal__answers_that_will_not_do__asked_again()
 terminal__objective_unknown__asked()
 {
     printf 'grad_norm: %s\nmemory: %s GiB\n' 1.5 10 2.5 10 3.5 10 >odd.log
-    answer max:speed min:peak_memory -- --from-log odd.log a=1,2 -- true
-    expect_status 0
+    expect_after status 0 answer max:speed min:peak_memory -- --from-log odd.log a=1,2 -- true
     expect_stdout_contains 'in odd.log it finds peak_memory 10 GiB' 'Which metric counts? (max:NAME or min:NAME' \
         'max:speed: no reader finds that'
     expect '[ "$(grep -c "Which metric" .stdout)" = 2 ]'
     expect_file_contains sweep.toml 'objective = "min:peak_memory"'
-    answer '' -- --from-log odd.log -o other.toml a=1,2 -- true
-    expect_status 0
+    expect_after status 0 answer '' -- --from-log odd.log -o other.toml a=1,2 -- true
     expect_stdout_contains 'the shortest job will win, as nothing in odd.log says what counts'
     expect_file_contains other.toml 'objective = "min:duration"'
 }

@@ -163,8 +163,7 @@ keys__too_many__refused()
 
 exit_statuses__each_for_its_cause()
 {
-    small_sweep sweep.toml
-    run_silently 0
+    small_run
     run_meshsweep status -d absent.db
     expect_only_stderr 1 'meshsweep: database absent.db: it does not exist yet; `meshsweep run` creates it'
     expect_said only_stderr_contains 2 'meshsweep run: --jobs none: must be a whole number' run --jobs none

@@ -114,8 +114,7 @@ ask_on() # FD SQL
 # log.
 log__cut_when_copied_in_part__damage_said_each_time()
 {
-    small_sweep sweep.toml
-    run_silently 0
+    small_run
     mkfifo writes reads
     sqlite3 -batch results.db <writes >/dev/null &
     writer=$!

@@ -92,8 +92,7 @@ completions__other_shells__every_command()
 bash_completion__values__all_taken()
 {
     local value
-    small_sweep sweep.toml
-    run_silently 0
+    small_run
     "$meshsweep" completion bash >completion.bash
     # shellcheck disable=SC2013 # words
     for value in $(sed -n "s/^ *results:--format=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do

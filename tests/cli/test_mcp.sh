@@ -118,8 +118,7 @@ END
 
 rights__without_allow_run__nothing_is_written()
 {
-    small_sweep
-    run_silently 0
+    small_run
     sha256sum results.db sweep.toml >sums
     run_client <<'END'
 client = Client()
@@ -141,8 +140,7 @@ END
 
 arguments__wrong_or_like_options__told()
 {
-    small_sweep
-    run_silently 0
+    small_run
     run_client <<'END'
 client = Client("--allow-run")
 for name, arguments in (

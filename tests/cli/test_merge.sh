@@ -370,6 +370,8 @@ stand_in_ssh()
     export MESHSWEEP_SSH="$PWD/ssh"
 }
 
+parts_by_ssh() { parts; stand_in_ssh; }
+
 nothing_left()
 {
     [ -z "$(ls far/tmp)" ] || fail "left on the far side: $(ls far/tmp)"
@@ -378,8 +380,7 @@ nothing_left()
 
 far_database__pulled__as_merged()
 {
-    parts
-    stand_in_ssh
+    parts_by_ssh
     mv b.db "far/b's.db"
     expect_said only_stdout 0 'a.db: 0 new jobs, 4 new attempts' pull "me@node1:b's.db" -d a.db
     expect_sql "$expected" "$merged" a.db
@@ -395,8 +396,7 @@ far_database__pulled__as_merged()
 # By what is on the far side.
 far_side__without_meshsweep__copied_by_sqlite3()
 {
-    parts
-    stand_in_ssh
+    parts_by_ssh
     mv b.db far/
     mkdir bin
     ln -s "$(command -v sqlite3)" "$(command -v sh)" "$(command -v mktemp)" "$(command -v cat)" "$(command -v rm)" bin/
@@ -408,8 +408,7 @@ far_side__without_meshsweep__copied_by_sqlite3()
 
 pull__wrong__told_and_nothing_changed()
 {
-    parts
-    stand_in_ssh
+    parts_by_ssh
     for wrong in -oProxyCommand=x:b.db :b.db node1:; do
         run_meshsweep pull -d a.db -- "$wrong" || true
         expect_among_stderr 2 'meshsweep'
@@ -428,8 +427,7 @@ nothing was merged"
 
 pull__interrupted__nothing_left()
 {
-    parts
-    stand_in_ssh
+    parts_by_ssh
     sed -i 's|^cd far.*|sleep 1000 \& echo $! >sleeping; wait|' ssh
     start_until '[ -s sleeping ]' 20 pull node1:b.db -d a.db
     end_command INT only_status 130

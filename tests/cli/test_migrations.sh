@@ -142,8 +142,7 @@ older_version__large__says_what_to_do_and_that_works()
         expect_said only_stderr 1 "meshsweep: database my old.db: its schema version 12 is older than this program's \
 $newest; \`meshsweep upgrade 'my old.db'\` upgrades it, and keeps a copy" "$command" -d 'my old.db'
     done
-    run_meshsweep upgrade 'my old.db'
-    expect_status 0
+    expect_run status 0 upgrade 'my old.db'
     expect_stdout_contains "my old.db: schema version 12 is now $newest, which has more of:
   13: What a failed attempt is put down to, what others said of its end, and jobs that wait for their host"
     expect_stderr "meshsweep: database my old.db: upgraded from schema version 12 to $newest; as it was, it is kept in \
@@ -197,8 +196,7 @@ upgrade__twice_of_one_name_or_without_a_copy__as_asked()
     for i in 1 2; do
         old_database 3
         cp results.db.schema-3 first 2>/dev/null || true
-        run_meshsweep upgrade --json -d results.db
-        expect_status 0
+        expect_run status 0 upgrade --json -d results.db
         expect_stdout_contains '"schema_before":	3'
         expect_stderr_contains 'upgraded from schema version 3'
         # old_database takes them away.
@@ -215,8 +213,7 @@ upgrade__twice_of_one_name_or_without_a_copy__as_asked()
     expect_sql "3|running" "SELECT sum(j.state = 'ok'), max(iif(a.state = 'running', 'running', ''))
         FROM job AS j JOIN attempt AS a ON a.job_id = j.id"
     old_database 3
-    run_meshsweep upgrade --no-copy
-    expect_status 0
+    expect_run status 0 upgrade --no-copy
     expect_any_stdout
     expect_stderr "meshsweep: database results.db: upgraded from schema version 3 to $newest"
     expect "[ \"\$(echo results.db*)\" = 'results.db results.db.lock' ]"
@@ -259,8 +256,7 @@ foreign_trigger__in_an_older_version__refused_before_it_runs()
         expect_only_stderr 1 'meshsweep: database results.db: its schema is not as meshsweep makes it: trigger evil '\
 'on job; `meshsweep check --repair -d results.db` brings it back to that, and keeps all rows'
     done
-    run_meshsweep check --repair -d results.db
-    expect_status 1
+    expect_run status 1 check --repair -d results.db
     expect_stdout_contains 'schema that were not as meshsweep makes them (1): trigger evil on job'
     expect_stderr_contains 'upgraded from schema version 5'
     expect_sql 0 "SELECT count(*) FROM job WHERE rank = 999"

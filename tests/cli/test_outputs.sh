@@ -2,12 +2,6 @@
 # Output never takes the place of the database, of what belongs to it, or of what a command reads.
 . "${0%/*}/lib.sh"
 
-finished_sweep()
-{
-    small_sweep
-    run_silently 0
-}
-
 # Commands whose help has the option.
 commands_with() # OPTION
 {
@@ -22,6 +16,8 @@ content()
     sql ".dump" results.db | sha256sum
     sha256sum job.sh sweep.toml
 }
+
+finished_before() { small_run; content >before; }
 
 expect_untouched()
 {
@@ -42,8 +38,7 @@ forbidden_files()
 
 every_command_with_output_file__file_of_the_database__refused()
 {
-    finished_sweep
-    content >before
+    finished_before
     # init replaces no file at all: test_init.sh.
     expect "[ \"\$(commands_with --output | tr '\n' ' ')\" = 'report export merge upgrade init ' ]"
     for command in report export merge upgrade; do
@@ -89,7 +84,7 @@ every_command_with_output_file__what_it_reads__refused()
 
 output_file__another_database__refused()
 {
-    finished_sweep
+    small_run
     sqlite3 other.db 'CREATE TABLE t (x); INSERT INTO t VALUES (7)'
     expect_said only_stderr 2 'meshsweep: other.db is a database; name another with -o' export -o other.db
     expect_sql 7 "SELECT x FROM t" other.db
@@ -97,8 +92,7 @@ output_file__another_database__refused()
 
 merge__into_its_own_source__said_plainly()
 {
-    finished_sweep
-    content >before
+    finished_before
     run_meshsweep merge results.db -o results.db
     expect_only_stderr 2 'meshsweep: merge: results.db is both a database to merge and the one to merge into; name '\
 'another with -o'
@@ -107,8 +101,7 @@ merge__into_its_own_source__said_plainly()
 
 best_directory__where_the_sweep_file_is__refused()
 {
-    finished_sweep
-    content >before
+    finished_before
     expect "[ \"\$(commands_with --out)\" = best ]"
     for directory in . results.db.d results.db.d/winner "$PWD"; do
         expect_said only_stderr_contains 2 'name another with --out' best --out "$directory"
@@ -119,8 +112,7 @@ best_directory__where_the_sweep_file_is__refused()
 
 database_name__of_a_file_beside_a_database__refused()
 {
-    finished_sweep
-    content >before
+    finished_before
     for ending in -wal -shm -journal .lock; do
         expect_run only_stderr 2 run -d "results.db$ending" --progress none
         expect_stderr_matches "results.db$ending: it belongs to the database .*/results.db; name another file with -d"

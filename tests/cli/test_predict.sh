@@ -19,6 +19,8 @@ echo "peak $bytes"
 END
 }
 
+predicted_run() { predicted_sweep; expect_run only_status 3 run --progress none; }
+
 predict__before_any_run__predictions_alone()
 {
     predicted_sweep
@@ -46,8 +48,7 @@ predict__interval_above_the_device__says_why_it_may_fit()
 
 predict__after_a_run__residuals_calibration_and_mfu()
 {
-    predicted_sweep
-    expect_run only_status 3 run --progress none
+    predicted_run
     expect_sql '4|2' "SELECT sum(state = 'ok'), sum(failure = 'oom') FROM job"
     expect_sql 'at-least|2
 measured|4' "SELECT kind, count(*) FROM observation WHERE quantity = 'memory' GROUP BY kind"
@@ -138,8 +139,7 @@ predict__two_micro_batches_measured__line_goes_before_the_model()
 
 predict__frontier__largest_and_smallest()
 {
-    predicted_sweep
-    expect_run only_status 3 run --progress none
+    predicted_run
     expect_run status 0 predict --frontier micro_batch
     # Through what was measured: 8.6 and 2.09 MB for each of the micro-batch, of 20 MiB.
     expect_stdout_matches '^ +4 +8 +5 '
@@ -150,8 +150,7 @@ predict__frontier__largest_and_smallest()
 
 predict__accuracy__errors_and_thresholds()
 {
-    predicted_sweep
-    expect_run only_status 3 run --progress none
+    predicted_run
     run_meshsweep predict --accuracy
     expect_only_stdout_matches 0 '^memory +4 runs, each predicted before it ran: MAPE [0-9.]+ %, median'
     expect_stdout_contains '2 jobs failed, 4 ran'
@@ -163,8 +162,7 @@ predict__accuracy__errors_and_thresholds()
 
 predict__profile__next_sweep_starts_calibrated()
 {
-    predicted_sweep
-    expect_run only_status 3 run --progress none
+    predicted_run
     meshsweep predict --profile >learned.toml
     expect_file_contains learned.toml '[predict.memory]'
     sed -i 's/^profile = .*/profile = ["trainer", ".\/learned.toml"]/' sweep.toml

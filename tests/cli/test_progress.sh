@@ -122,8 +122,7 @@ eta__last_job__of_its_kind()
 {
     toml job: command='["/bin/sh", "-c", "sleep {seconds}"]' model:: seconds=0,3 \
         training_spec:: seed=1,2,3 >sweep.toml
-    run_meshsweep run --progress json -j 1
-    expect_status 0
+    expect_run status 0 run --progress json -j 1
     expect_no_stdout
     # Two of three seconds each had ended when five of six jobs were done.
     expect_stderr_matches '"done": ?5,.*"eta_ms": ?[23][0-9]{3},'

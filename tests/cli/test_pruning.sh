@@ -24,6 +24,8 @@ run_it()
     run_ended 3 "$@"
 }
 
+pruned_run() { pruned_sweep; run_it; }
+
 expect_jobs() # OK|OOM|PRUNED|ALL
 {
     expect_sql "$1" "SELECT sum(state = 'ok'), sum(failure = 'oom'), sum(witness_id IS NOT NULL), count(*) FROM job
@@ -57,8 +59,7 @@ run__out_of_memory__what_needs_no_less_is_not_tried()
 
 pruned__seen_everywhere__with_the_witness()
 {
-    pruned_sweep
-    run_it
+    pruned_run
     expect_sql 'pruned|7' "SELECT state, jobs FROM progress WHERE state = 'pruned'"
     expect_said only_stdout_matches 0 '^pruned +7 +29.2%' status
     expect_stdout_contains 'pruned: need at least as much device memory as a job that ran out of it'
@@ -76,8 +77,7 @@ pruned__seen_everywhere__with_the_witness()
 
 prune__off_and_on_again__brought_back()
 {
-    pruned_sweep
-    run_it
+    pruned_run
     expect_said only_stdout_contains 0 '+ 7 new  = 14 done' plan --prune off
     run_it --prune off --limit 1
     expect_jobs '14|4|0|24'
@@ -91,8 +91,7 @@ prune__off_and_on_again__brought_back()
 
 witness__deleted_or_tried_again__dependents_are_back()
 {
-    pruned_sweep
-    run_it
+    pruned_run
     sql "UPDATE job SET witness_id = 7 WHERE witness_id IS NOT NULL"
     sql "DELETE FROM job WHERE id = 7"
     expect_sql 0 'SELECT count(*) FROM job WHERE witness_id IS NOT NULL'
@@ -108,8 +107,7 @@ witness__deleted_or_tried_again__dependents_are_back()
 # The file asks for larger micro-batches alone: those of before have shown where memory ends.
 witness__no_longer_in_the_file__still_one()
 {
-    pruned_sweep
-    run_it
+    pruned_run
     sed -i 's/^micro_batch = .*/micro_batch = [16, 32]/' sweep.toml
     run_meshsweep plan
     expect_only_stdout_matches 0 \

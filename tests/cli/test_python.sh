@@ -8,7 +8,7 @@ python=/usr/bin/python3
 # Reads the program from standard input.
 run_python()
 {
-    cat >program.py
+    { echo 'import meshsweep' && cat; } >program.py
     run_command env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$source_dir/python" "$python" -W ignore::DeprecationWarning \
         program.py "$@"
     expect_only_stdout 0
@@ -28,7 +28,6 @@ values__of_keys__typed_as_in_the_sweep_file()
 {
     typed_sweep
     run_python <<'END'
-import meshsweep
 with meshsweep.open("results.db") as db:
     rows = db.results()
     assert [r["job"] for r in rows] == [1, 2, 3]
@@ -60,7 +59,7 @@ pandas__frame__has_the_rows()
     need_module pandas
     typed_sweep
     run_python <<'END'
-import meshsweep, pandas
+import pandas
 with meshsweep.open("results.db") as db:
     frame = pandas.DataFrame(db.results())
     curve = pandas.DataFrame(db.metrics(1, "loss"))
@@ -77,7 +76,6 @@ names__unknown__the_nearest_is_named()
 {
     typed_sweep
     run_python <<'END'
-import meshsweep
 with meshsweep.open("results.db") as db:
     print([r["job"] for r in db.results(where="micro_batch > 1 AND state = 'ok' -- a note")])
     for question in (lambda: db.results(where="micro_bach = 1"), lambda: db.best()["los"], lambda: db.metrics(1, "lss"),
@@ -98,7 +96,6 @@ attempts_configurations__rows()
 {
     typed_sweep
     run_python <<'END'
-import meshsweep
 with meshsweep.open("results.db") as db:
     one, = db.attempts(1)
     print(one["attempt"], one["kind"], one["state"], one["counts"], one["metrics"], one["ended"] >= one["started"])
@@ -113,7 +110,6 @@ failed exit 1 False []
     sed -i 's/^name = "typed"/&\nreplicate = ["micro_batch"]/' sweep.toml
     run_ended 3
     run_python <<'END'
-import meshsweep
 with meshsweep.open("results.db") as db:
     for row in db.configurations():
         print(row["rank"], row["job"], row["value"], row["replicates"], row["replicates_failed"])
@@ -127,7 +123,6 @@ ask_tell__next_and_proposed__by_the_program()
     rm results.db
     export MESHSWEEP=$meshsweep
     run_python <<'END'
-import meshsweep
 first = meshsweep.ask(config="sweep.toml", why="the next")["asked"][0]
 print(first["job"], first["keys"]["parallel_spec"]["micro_batch"], first["why"])
 answer = meshsweep.ask([{"micro_batch": 4}, {"micro_batch": 3}], by="me", db="results.db")
@@ -153,7 +148,6 @@ databases__imported_failed_and_empty__are_read()
     mv results.db failed.db
     fixture_database "DELETE FROM job"
     run_python <<'END'
-import meshsweep
 with meshsweep.open("imported.db") as db:
     print([(r["micro_batch"], r["throughput"], r["started"]) for r in db.results()], db.best()["job"], db.command(1))
 with meshsweep.open("failed.db") as db:
@@ -204,7 +198,7 @@ open__other_schema_or_file__told()
     echo "no database at all, but a file that is long enough" >text.db
     sqlite3 other.db "CREATE TABLE x (y)"
     run_python <<'END'
-import meshsweep, warnings
+import warnings
 for name in ("old.db", "text.db", "other.db", "absent.db"):
     try:
         meshsweep.open(name)

@@ -521,8 +521,7 @@ serve__no_web_library__said_by_it_alone()
     fixture_database
     mkdir none
     echo >none/libmicrohttpd.so.12
-    run_command env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" report --serve
-    expect_status 1
+    expect_command status 1 env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" report --serve
     expect_no_stdout
     expect_stderr_matches '^meshsweep: --serve: the web server cannot start: .*libmicrohttpd\.so\.12: file too short; '\
 'on Debian: apt-get install libmicrohttpd12$'

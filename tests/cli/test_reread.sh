@@ -38,8 +38,7 @@ states="SELECT group_concat(state || ' ' || coalesce(failure, '') || ' ' || coal
 wrong_regex__mended__ok_with_all_numbers_and_what_they_were()
 {
     ends_sweep stp
-    run_it
-    expect_status 3
+    expect_after status 3 run_it
     expect_sql "failed no-metric none, failed no-metric none, failed exit none, failed timeout none" "$states"
     ends_sweep step "$added_loss
 $device_gone"
@@ -69,8 +68,7 @@ nothing was written (--dry-run)" reread -c s.toml --dry-run
 values__read_in_another_way__largest_difference_told()
 {
     ends_sweep step
-    run_it
-    expect_status 3
+    expect_after status 3 run_it
     ends_sweep step 'warmup = 1
 scale = 2'
     expect_run only_stdout 0 reread -c s.toml --json --only 'x <> 2'
@@ -108,8 +106,7 @@ case $1 in
 9) echo "step nan ms"; exit 0 ;;
 esac
 END
-    run_it -j4 --keep-going
-    expect_status 3
+    expect_after status 3 run_it -j4 --keep-going
     expect_sql "diverged|1
 exit|1
 hang|1
@@ -125,8 +122,7 @@ not_kept__cut_or_gone_or_unreadable__counted_named_and_as_before()
 {
     ends_sweep stp
     sed -i 's/^x = .*/x = [1, 2]/' s.toml
-    run_it
-    expect_status 3
+    expect_after status 3 run_it
     log=results.db.d/$(sql "SELECT directory FROM attempt WHERE id = 1")
     cp -r results.db.d kept
     ends_sweep step
@@ -154,8 +150,7 @@ metrics_file__gone__its_numbers_stay()
     ends_sweep step
     sed -i "s/^regex.*/unit = \"ms\"/; s/^x = .*/x = [1]/" s.toml
     echo 'echo "{\"t\": 5}" >>"$MESHSWEEP_METRICS"; echo loss 0.5' >job.sh
-    run_it
-    expect_status 0
+    expect_after status 0 run_it
     find results.db.d -name metrics.jsonl -delete
     sed -i "s/^unit = .*/&\n$(printf '%s' "$added_loss" | sed ':a;N;$!ba;s/\n/\\n/')/" s.toml
     expect_said only_stdout 0 "1 run read again, 1 changed
@@ -168,8 +163,7 @@ killed_in_the_middle__all_or_none()
 {
     need_fault_points
     ends_sweep stp
-    run_it
-    expect_status 3
+    expect_after status 3 run_it
     ends_sweep step "$added_loss"
     dump >before
     expect_after only_stderr 137 run_killed numbers-renewed reread -c s.toml
@@ -197,16 +191,14 @@ pending|" "SELECT state, failure FROM job ORDER BY id DESC"
 run__patterns_changed_or_a_line_nearly_matches__names_reread()
 {
     ends_sweep stp
-    run_it
-    expect_status 3
+    expect_after status 3 run_it
     expect_sql 'exit status 0, but the objective t was not reported; this line nearly matches: "step 100 ms, loss '\
 '0.1"; `meshsweep reread` takes it with a mended expression' "SELECT message FROM attempt WHERE job_id = 1"
     ends_sweep elapsed
     expect_said only_stdout_contains 0 "4 runs read again, 2 changed" reread -c s.toml
     expect_sql "exit status 0, but the objective t was not reported" "SELECT message FROM attempt WHERE job_id = 1"
     ends_sweep elapsed "$device_gone"
-    run_it
-    expect_status 3
+    expect_after status 3 run_it
     expect_stderr "meshsweep: 2 failed jobs were read with other readers or failure patterns; \`meshsweep reread\` \
 reads them again"
     expect_said only_stdout_contains 0 "exit -> oom: 1 run, 1 job" reread -c s.toml
@@ -217,8 +209,7 @@ wrong_use__says_what_to_do()
 {
     ends_sweep step
     expect_said only_stderr 2 "meshsweep: there is no database results.db" reread -c s.toml
-    run_it --only 'x = 1'
-    expect_status 0
+    expect_after status 0 run_it --only 'x = 1'
     sed 's/"ends"/"others"/' s.toml >other.toml
     expect_said only_stdout 0 "1 run read again, 0 changed" reread -c other.toml
     sed -i 's/^x = .*/x = 7/' other.toml

@@ -3,12 +3,13 @@
 . "${0%/*}/lib.sh"
 . "${0%/*}/logged_sweep.sh"
 
+logged_run() { logged_sweep; expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"; }
+
 # --- the file is edited ---
 
 axis_values__added_removed_reordered__only_new_ones_run()
 {
-    logged_sweep
-    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
+    logged_run
     expect_jobs_run 0 ""
     edit 's/x = \[1, 2\]/x = [2, 3, 1]/'
     expect_jobs_run 0 "3 10, 3 20"
@@ -31,8 +32,7 @@ axis_values__reordered_and_added__plan_knows_what_is_done()
 
 blocks__split_and_keys_moved_about__nothing_runs()
 {
-    logged_sweep
-    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
+    logged_run
     toml parallel_spec:: y=20 parallel_spec:: y=10 training_spec:: x=2 training_spec:: x=1 >tail.toml
     edit '/^\[\[training_spec/,$d'
     cat tail.toml >>sweep.toml
@@ -94,8 +94,7 @@ label__that_the_command_names__is_content()
 
 derived_keys_rules_limits_readers__added__nothing_runs()
 {
-    logged_sweep
-    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
+    logged_run
     edit 's/^\[job\]/[job]\ntimeout = "5m"/; s/^better = .*/better = "max"\ntake = "last"/'
     toml derive: z='x * y' rule:: name=not-forty require='z <> 40' why='forty is too much' >>sweep.toml
     run_meshsweep run --progress none
@@ -109,8 +108,7 @@ derived_keys_rules_limits_readers__added__nothing_runs()
 
 command_or_environment__changed__all_run_as_new_jobs()
 {
-    logged_sweep
-    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
+    logged_run
     edit 's/^command = .*/&\nenv = { MODE = "fast" }/'
     expect_said only_stderr_contains 0 'env: none -> MODE=fast; all jobs are new for that alone' run --progress none
     expect_ran "1 10, 1 20, 2 10, 2 20"
@@ -202,8 +200,7 @@ retry__caps_attempts_per_class__and_raising_them_goes_on()
 
 job_rows__deleted__are_new()
 {
-    logged_sweep
-    expect_jobs_run 0 "1 10, 1 20, 2 10, 2 20"
+    logged_run
     sqlite3 results.db 'DELETE FROM job WHERE id = 2'
     expect_sql "3|3|3" "SELECT count(*), (SELECT count(*) FROM metric), (SELECT count(*) FROM summary) FROM attempt"
     expect_said only_stdout_matches 0 '"new":[[:space:]]*1' plan --json
@@ -369,8 +366,7 @@ gone|2|x=1 is no longer in the file' "SELECT value->>'mark', value->>'jobs', val
 
 plan__same_values_other_command_or_rule__says_so()
 {
-    small_sweep
-    run_silently 0
+    small_run
     sed -i 's/"{y}"\]/"{y}", "more"]/' sweep.toml
     expect_said only_stdout_contains 0 '  + 4 new: known values in a new combination or with another command' plan
     expect_stdout_contains '  - 4 gone: excluded by a rule now, or run with another command'

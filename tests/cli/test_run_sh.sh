@@ -39,8 +39,7 @@ no_arguments__quickstart()
 {
     stand_in_tree
     plan 'echo winner; echo note >&2; exit 0'
-    run_command tree/run.sh
-    expect_status 0
+    expect_command status 0 tree/run.sh
     expect_stdout winner
     expect_stderr note
     expect '[ "$(cat calls)" = "-c $PWD/tree/configs/quickstart.toml" ]' '[ "$(cat setup)" = build ]'

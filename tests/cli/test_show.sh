@@ -306,8 +306,7 @@ why__words__as_values_of_their_kind()
 
 export_toml__of_what_was_exported__a_sweep_file_too()
 {
-    small_sweep sweep.toml
-    run_silently 0
+    small_run
     local condition file=1
     for condition in 'score > 10' 'score > 20' 'score > 30'; do
         expect_run silent 0 export --toml --where "$condition" -o $((file + 1)).toml

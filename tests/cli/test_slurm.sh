@@ -6,8 +6,7 @@
 
 sweep__run__recorded_with_places()
 {
-    stand_ins
-    slurm_sweep 5 'case {n} in 2) exit 7 ;; 3) echo "CUDA out of memory. Tried to allocate" >&2; exit 1 ;; '\
+    stand_in_sweep 5 'case {n} in 2) exit 7 ;; 3) echo "CUDA out of memory. Tried to allocate" >&2; exit 1 ;; '\
 '4) exit 0 ;; 5) kill -KILL $$ ;; esac; echo "score: {n}"' </dev/null
     at_slurm 3
     expect_sql "ok||1_0|n0|0
@@ -37,8 +36,7 @@ heartbeat__not_told_to_end__ends_with_its_job()
 # A shell may count in ticks of 10 ms: then a short job took none of them, and that is its measurement.
 objective__cpu_time_of_short_jobs__measured()
 {
-    stand_ins
-    slurm_sweep 4 ':' </dev/null
+    stand_in_sweep 4 ':' </dev/null
     sed -i '/^\[job.metrics.score\]/,+1d; s/^objective.*/objective = "min:cpu_time"/' sweep.toml
     at_slurm 0
     expect_sql "4|4|1" "SELECT count(*), count(cpu_time), min(cpu_time >= 0) FROM results WHERE state = 'ok'"
@@ -50,8 +48,7 @@ objective__cpu_time_of_short_jobs__measured()
 
 environment__of_the_runner__does_not_leak()
 {
-    stand_ins
-    slurm_sweep 1 'env | grep -E "^(SLURM_CPUS|SBATCH|CUDA)" | sort | tr "\n" " "; '\
+    stand_in_sweep 1 'env | grep -E "^(SLURM_CPUS|SBATCH|CUDA)" | sort | tr "\n" " "; '\
 '[ "$MASTER_PORT" = "$PET_MASTER_PORT" ] && [ "$MASTER_PORT" -ge 10000 ] && [ "$MASTER_PORT" -lt 29400 ] && '\
 'echo "its port $OWN $MESHSWEEP_NUMBER"; pwd; echo "score: 1"' <<'END'
 [job.env]
@@ -65,9 +62,8 @@ score: 1" "SELECT log_tail FROM attempt"
 
 script__from_specs__options()
 {
-    stand_ins
-    slurm_sweep 1 < <(toml partition=gpu account=me memory=80G options='["--licenses=a:1", "--exclusive"]' margin=2m \
-        cluster_spec:: num_hosts=2 num_devices_per_host=4 constraint='a100&big' tasks_per_node=4)
+    stand_in_sweep 1 < <(toml partition=gpu account=me memory=80G options='["--licenses=a:1", "--exclusive"]' \
+        margin=2m cluster_spec:: num_hosts=2 num_devices_per_host=4 constraint='a100&big' tasks_per_node=4)
     sed -i 's/gpus = false//' sweep.toml
     at_slurm 0
     sed -n 's/^#SBATCH //p' slurm/job.1 | grep -v '^--comment' >options
@@ -127,8 +123,7 @@ END
 # Preemption changes nothing, time that ran out gives more time, memory that ran out more memory.
 limits__that_know_the_attempt__grow_by_what_failed()
 {
-    stand_ins
-    slurm_sweep 1 < <(toml margin=0 memory='"1.5G * (1 + (last_failure = '\''oom-host'\'')) + n * 1024"' \
+    stand_in_sweep 1 < <(toml margin=0 memory='"1.5G * (1 + (last_failure = '\''oom-host'\'')) + n * 1024"' \
         retry: timeout=4 oom-host=4 backoff=0)
     sed -i "s/\"60s\"/\"10m * CASE last_failure WHEN 'timeout' THEN attempt ELSE 1 END\"/" sweep.toml
     echo 'PREEMPTED|None|n1' >slurm/state.1
@@ -182,8 +177,7 @@ states__that_pass__waited_for()
 
 job__unknown_for_a_moment__not_lost()
 {
-    stand_ins
-    slurm_sweep 1 'while [ ! -f go ]; do sleep 0.05; done; echo "score: 1"' </dev/null
+    stand_in_sweep 1 'while [ ! -f go ]; do sleep 0.05; done; echo "score: 1"' </dev/null
     sed -i 's/absence = "300ms"/absence = "30s"/' sweep.toml
     touch slurm/absent
     start_until '[ "$(wc -l <slurm/polls 2>/dev/null || echo 0)" -ge 5 ]' 10 run --executor slurm --progress none
@@ -272,8 +266,7 @@ timeout|240000" "SELECT failure, limit_ms FROM attempt ORDER BY id"
 
 limit__of_the_job__kept_on_the_node()
 {
-    stand_ins
-    slurm_sweep 1 'sleep 30' </dev/null
+    stand_in_sweep 1 'sleep 30' </dev/null
     sed -i 's/timeout = "60s"/timeout = "300ms"/' sweep.toml
     at_slurm 3
     expect_sql "timeout|timeout: still running after 300ms" "$ends"
@@ -281,8 +274,7 @@ limit__of_the_job__kept_on_the_node()
 
 job__without_output__cancelled_as_hanging()
 {
-    stand_ins
-    slurm_sweep 1 'echo begun; sleep 3' </dev/null
+    stand_in_sweep 1 'echo begun; sleep 3' </dev/null
     sed -i 's/timeout = "60s"/idle_timeout = "600ms"/' sweep.toml
     at_slurm 3
     expect_sql "hang|idle_timeout: no output and no metric for 600ms" "$ends"
@@ -291,8 +283,7 @@ job__without_output__cancelled_as_hanging()
 
 arrays__bounded__by_options()
 {
-    stand_ins
-    slurm_sweep 7 < <(toml array_size=3)
+    stand_in_sweep 7 < <(toml array_size=3)
     at_slurm 0
     expect "[ $(jobs_submitted) = 3 ]"
     expect_sql 7 "SELECT count(*) FROM attempt WHERE state = 'ok'"
@@ -331,8 +322,7 @@ failed: Invalid partition name specified; correct [slurm] or cluster_spec" run -
 
 submission__refused_for_one_kind_of_job__the_others_run()
 {
-    stand_ins
-    slurm_sweep 2 < <(toml cluster_spec:: partition=good,bad)
+    stand_in_sweep 2 < <(toml cluster_spec:: partition=good,bad)
     cat >bin/sbatch.sh <<'END'
 for script; do :; done
 ! grep -q 'partition="bad"' "$script" || { echo "sbatch: error: invalid partition specified: bad" >&2; exit 1; }
@@ -421,8 +411,7 @@ runner__killed_before_or_after_the_submission__submitted_once()
 
 runner__killed_while_jobs_run__collected_by_the_next()
 {
-    stand_ins
-    slurm_sweep 3 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
+    stand_in_sweep 3 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 3 ]' 20
     end_command KILL only_stderr 137
@@ -441,8 +430,7 @@ runner__killed_while_jobs_run__collected_by_the_next()
 # It is submitted without the limit of a trial, and its end is collected as what it is.
 full_training__its_runner_killed__collected_by_the_next()
 {
-    stand_ins
-    slurm_sweep 2 '[ -e ran.{n} ] || { touch ran.{n}; while [ ! -f detached ]; do sleep 0.05; done; '\
+    stand_in_sweep 2 '[ -e ran.{n} ] || { touch ran.{n}; while [ ! -f detached ]; do sleep 0.05; done; '\
 'echo "score: {n}"; exit; }; while [ ! -f go ]; do sleep 0.05; done' </dev/null
     run_at_slurm --detach --run-full-experiment
     expect_only_stderr_contains 0 "the full training follows once all jobs have ended"
@@ -461,8 +449,7 @@ full_training__its_runner_killed__collected_by_the_next()
 
 run__detached__collected_later()
 {
-    stand_ins
-    slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
+    stand_in_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
     at_slurm 0 --detach
     expect_run only_stdout 0 status
     expect_sql "running|1_0
@@ -474,8 +461,7 @@ running|1_1" "SELECT state, reference FROM attempt ORDER BY id"
 
 runner__asked_to_end__leaves_its_jobs()
 {
-    stand_ins
-    slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
+    stand_in_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
     end_command TERM only_stderr 143
@@ -486,8 +472,7 @@ runner__asked_to_end__leaves_its_jobs()
 
 runner__interrupted_twice__cancels_its_jobs()
 {
-    stand_ins
-    slurm_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
+    stand_in_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
     signal_command INT

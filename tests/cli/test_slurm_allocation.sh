@@ -10,8 +10,7 @@ run_in_allocation()
 
 in_allocation__jobs__packed_as_steps()
 {
-    stand_ins
-    slurm_sweep 2 \
+    stand_in_sweep 2 \
         'echo "$SLURMD_NODENAME ${CUDA_VISIBLE_DEVICES-none} $SLURM_CPUS_ON_NODE $MASTER_ADDR"; echo "score: {n}"' \
         <<'END'
 [[cluster_spec]]
@@ -42,9 +41,8 @@ END
 
 in_allocation__ends_of_steps__told_apart()
 {
-    stand_ins
-    slurm_sweep 6 'case {n} in 2) exit 7 ;; 3) echo "CUDA out of memory. Tried to allocate"; exit 1 ;; 4) exit 137 ;; '\
-'5) echo "slurmstepd: error: Detected 1 oom_kill event in StepId=1.4."; exit 137 ;; '\
+    stand_in_sweep 6 'case {n} in 2) exit 7 ;; 3) echo "CUDA out of memory. Tried to allocate"; exit 1 ;; '\
+'4) exit 137 ;; 5) echo "slurmstepd: error: Detected 1 oom_kill event in StepId=1.4."; exit 137 ;; '\
 '6) echo "srun: error: Node failure on n2" ;; esac; echo "score: {n}"' <<'END'
 [retry]
 lost = 1
@@ -62,8 +60,7 @@ lost|Slurm: a node of the step failed" "$ends"
 
 in_allocation__time_limit__step_asked_to_end()
 {
-    stand_ins
-    slurm_sweep 1 'trap "echo told; exit 5" TERM; while :; do sleep 0.05; done' </dev/null
+    stand_in_sweep 1 'trap "echo told; exit 5" TERM; while :; do sleep 0.05; done' </dev/null
     in_allocation
     sed -i 's/timeout = "60s"/timeout = "400ms"/' sweep.toml
     expect_after silent 3 run_in_allocation
@@ -74,8 +71,7 @@ in_allocation__time_limit__step_asked_to_end()
 
 in_allocation__runner_killed__its_steps_ended_by_the_next()
 {
-    stand_ins
-    slurm_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
+    stand_in_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
     in_allocation
     start_until '[ -f begun ]' 20 run --executor slurm --in-allocation --progress none
     end_command KILL only_stderr 137
@@ -100,8 +96,7 @@ in_allocation__step_refused__not_started()
 
 in_allocation__without_one__said()
 {
-    stand_ins
-    slurm_sweep 1 </dev/null
+    stand_in_sweep 1 </dev/null
     unset SLURM_JOB_ID
     run_in_allocation
     expect_only_stderr 2 'meshsweep: --in-allocation: SLURM_JOB_ID is not set; start meshsweep inside salloc or sbatch'

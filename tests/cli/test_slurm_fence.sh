@@ -18,8 +18,7 @@ files_of_attempts()
 controller__that_lost_its_last_state__ended_attempts_stay_as_they_are()
 {
     local i code before
-    stand_ins
-    slurm_sweep 4 'echo run >>"runs.{n}"; [ {n} != 2 ] || exit 7; echo "score: {n}"' </dev/null
+    stand_in_sweep 4 'echo run >>"runs.{n}"; [ {n} != 2 ] || exit 7; echo "score: {n}"' </dev/null
     at_slurm 3
     before=$(files_of_attempts)
     for i in 0 1 2 3; do
@@ -35,8 +34,7 @@ ok|3" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 
 controller__that_starts_a_running_task_again__the_first_goes_on()
 {
-    stand_ins
-    slurm_sweep 1 'echo run >>runs; while [ ! -f go ]; do sleep 0.05; done; echo "score: 1"' </dev/null
+    stand_in_sweep 1 'echo run >>runs; while [ ! -f go ]; do sleep 0.05; done; echo "score: 1"' </dev/null
     start_until '[ -f runs ]' 20 run --executor slurm --progress none
     start_task_again 1 0 || true
     echo 'FAILED|NonZeroExitCode|n1' >slurm/state
@@ -132,8 +130,7 @@ tasks__all_cancelled_one_by_one__not_tried_again()
 
 batch_shell__killed__told_with_its_signal()
 {
-    stand_ins
-    slurm_sweep 1 'echo begun; kill -KILL "$(ps -o ppid= -p "$PPID" | tr -d " ")"; sleep 0.2' </dev/null
+    stand_in_sweep 1 'echo begun; kill -KILL "$(ps -o ppid= -p "$PPID" | tr -d " ")"; sleep 0.2' </dev/null
     at_slurm 3
     expect_sql "signal|9|FAILED (NonZeroExitCode) on n0; its batch shell ended before it could report how: begun" \
         "SELECT failure, signal, substr(message, instr(message, 'FAILED')) FROM attempt"

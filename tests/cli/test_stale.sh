@@ -24,8 +24,7 @@ one__of_results_and_replicates__said_of_one()
     small_sweep sweep.toml
     sed -i 's/^objective.*/&\nreplicate = ["y"]\nsubject_to = "score <= 30"/; s/^x = .*/x = [1]/' sweep.toml
     expect_run only_stdout 0 run --progress none
-    run_meshsweep replay
-    expect_only_status 0
+    expect_run only_status 0 replay
     expect_stdout_contains '; 1 more job is a replicate of these: a trial runs all of them'
     sed -i 's/^y = .*/y = 10/' sweep.toml
     expect_run only_status 0 run --progress none
