@@ -7,6 +7,14 @@
 /* A plan with these members. */
 #define PLAN(name, ...) struct training_plan name = {__VA_ARGS__}
 
+/* The plan with members of another value: BUT(usual, it.data = 2, it.zero_stage = 3). */
+#define BUT(plan, ...)                                                                                                 \
+    ({                                                                                                                 \
+        struct training_plan it = plan;                                                                                \
+        __VA_ARGS__;                                                                                                   \
+        it;                                                                                                            \
+    })
+
 static inline void assert_close(double actual, double expected, double tolerance)
 {
     if (!(fabs(actual - expected) <= tolerance * fabs(expected)))

@@ -75,8 +75,7 @@ TEST(layer_memory_kept__latent_attention_and_experts__terms_of_the_header)
     assert_close(kept_of_latent(plan), norms - 4 * 1024 + latent + 2 * 8 * 128 + experts, 1e-12);
     plan.modules = MODULE_MOE_ACT;
     assert_close(kept_of_latent(plan), norms + latent + heads + experts - 2 * 2 * 512, 1e-12);
-    plan.modules = MODULE_MOE;
-    assert_close(kept_of_latent(plan), norms + latent + heads + 2 * 1024, 1e-12);
+    assert_close(kept_of_latent(BUT(plan, it.modules = MODULE_MOE)), norms + latent + heads + 2 * 1024, 1e-12);
     plan = (struct training_plan){.precision = PRECISION_FP8};
     assert_close(kept_of_latent(plan), 6 * 1024 + latent + heads + 8 * 128 + 2 * (1024 + 5 * 512) + 2 * 1024 * 2,
                  1e-12);
@@ -211,8 +210,7 @@ TEST(layer_cast_bytes__dense_latent_and_experts__what_products_read_and_gradient
     assert_close(cast_bytes(a, plan), 2 * 64 * (2 + 2 * 0.5) * (attention + mlp) / 2, 1e-12);
     plan.bf16_layers = 1;
     assert_close(cast_bytes(a, plan), 0.75 * 2 * 64 * (2 + 2 * 0.5) * (attention + mlp) / 2, 1e-12);
-    plan.precision = PRECISION_BF16;
-    assert_true(cast_bytes(a, plan) == 0);
+    assert_true(cast_bytes(a, BUT(plan, it.precision = PRECISION_BF16)) == 0);
 
     plan = (struct training_plan){.sequence = 64, .precision = PRECISION_FP8};
     set_experts(&a, 8, 2, 512);
@@ -235,6 +233,5 @@ TEST(layer_cast_bytes__adapters__written_once)
     double full = cast_bytes(gpt(4, 1024, 8), plan);
     plan.tuning = TUNING_LORA;
     plan.lora_rank = 8;
-    plan.lora_targets = TARGETS_OF_ATTENTION;
-    assert_close(cast_bytes(gpt(4, 1024, 8), plan), full * 3 / 4, 1e-12);
+    assert_close(cast_bytes(gpt(4, 1024, 8), BUT(plan, it.lora_targets = TARGETS_OF_ATTENTION)), full * 3 / 4, 1e-12);
 }

@@ -155,8 +155,7 @@ TEST(memory_predict__large_vocabulary__last_stage_is_the_most_loaded)
 {
     struct architecture a = gpt(4, 256, 4);
     struct training_plan plan = {.pipeline = 4, .micro_batch = 8, .micro_batches = 8, .sequence = 1024};
-    plan.flash_attention = true;
-    struct memory_prediction m = predict(a, plan, "nanotron");
+    struct memory_prediction m = predict(a, BUT(plan, it.flash_attention = true), "nanotron");
     assert_int_equal(m.most.stage, 3);
     assert_true(m.most.bytes > m.first.bytes);
     assert_true(m.most.terms[MEMORY_LOGITS] > 12.0 * 8 * 1024 * 51200);
@@ -214,8 +213,7 @@ TEST(memory_predict__offload__host_bytes_of_a_node)
     assert_close(predict(a, plan, "deepspeed").host_bytes, 16 * 1.5 * parameters / 2, 1e-12);
     plan.offload = OFFLOAD_PARAMETERS;
     assert_close(predict(a, plan, "deepspeed").host_bytes, 18 * 1.5 * parameters / 2, 1e-12);
-    plan.offload = OFFLOAD_NONE;
-    assert_true(predict(a, plan, "deepspeed").host_bytes == 0);
+    assert_true(predict(a, BUT(plan, it.offload = OFFLOAD_NONE), "deepspeed").host_bytes == 0);
 }
 
 /* Gradients of an offloaded optimizer follow it once reduced; FSDP1 holds them until the backward pass ends. */
@@ -355,8 +353,7 @@ TEST(memory_predict__phases__the_larger_alone)
     plan.moment_bytes = 8; /* an optimizer that takes any width */
     assert_true(predict(gpt(2, 256, 4), plan, "megatron").most.terms[MEMORY_BUFFERS] == 0);
     plan.moment_bytes = 0;
-    plan.micro_batch = 64;
-    struct memory_prediction pass = predict(gpt(2, 256, 4), plan, "megatron");
+    struct memory_prediction pass = predict(gpt(2, 256, 4), BUT(plan, it.micro_batch = 64), "megatron");
     assert_true(pass.most.terms[MEMORY_LOGITS] > 0 && pass.most.terms[MEMORY_WORKING] == 0);
     assert_true(pass.most.terms[MEMORY_BUFFERS] == 0 && pass.most.bytes > step.most.bytes);
 }
@@ -370,8 +367,7 @@ TEST(memory_predict__flat_step__slack_below_stage_3)
     assert_close(flat.most.terms[MEMORY_BUFFERS], (12 + 6) * flat.most.parameters / 2, 1e-12);
     assert_close(flat.most.slack, 6 * flat.most.parameters / 2, 1e-12);
     assert_close(flat.most.bytes - flat.most.allocated_bytes, flat.most.slack, 1e-9);
-    plan.zero_stage = 3;
-    struct memory_prediction units = predict(gpt(2, 256, 4), plan, "internevo");
+    struct memory_prediction units = predict(gpt(2, 256, 4), BUT(plan, it.zero_stage = 3), "internevo");
     assert_close(units.most.terms[MEMORY_BUFFERS], 12 * units.most.parameters / 2, 1e-12);
     assert_close(units.most.slack, units.most.bytes - units.most.allocated_bytes, 1e-9); /* pieces alone */
 }
@@ -384,16 +380,14 @@ TEST(memory_predict__freed_logits__slack_of_an_eager_loss)
     struct memory_prediction eager = predict(a, plan, "torchtitan");
     assert_close(eager.most.slack, 2 * 8 * 4096 * 51200.0, 1e-12);
     assert_true(eager.most.bytes - eager.most.allocated_bytes > eager.most.slack);
-    plan.loss = LOSS_FUSED;
-    assert_true(predict(a, plan, "torchtitan").most.slack == 0);
+    assert_true(predict(a, BUT(plan, it.loss = LOSS_FUSED), "torchtitan").most.slack == 0);
 }
 
 TEST(memory_predict__offloaded_layers__not_on_the_device)
 {
     struct training_plan plan = {.sequence = 4096, .micro_batch = 8};
     double all = predict(gpt(8, 256, 4), plan, "megatron").most.terms[MEMORY_ACTIVATIONS];
-    plan.offload_layers = 6;
-    double left = predict(gpt(8, 256, 4), plan, "megatron").most.terms[MEMORY_ACTIVATIONS];
+    double left = predict(gpt(8, 256, 4), BUT(plan, it.offload_layers = 6), "megatron").most.terms[MEMORY_ACTIVATIONS];
     assert_true(left > 0.2 * all && left < 0.3 * all);
 }
 
@@ -406,8 +400,7 @@ TEST(memory_predict__t5_decoder__keeps_what_its_tokens_do)
     struct memory_prediction unsaid = predict(a, plan, "megatron");
     plan.decoder_sequence = 4096;
     struct memory_prediction equal = predict(a, plan, "megatron");
-    plan.decoder_sequence = 1;
-    struct memory_prediction least = predict(a, plan, "megatron");
+    struct memory_prediction least = predict(a, BUT(plan, it.decoder_sequence = 1), "megatron");
     assert_true(equal.most.bytes == unsaid.most.bytes);
     double share = least.most.terms[MEMORY_ACTIVATIONS] / equal.most.terms[MEMORY_ACTIVATIONS];
     assert_true(share > 0.4 && share < 0.5);
@@ -439,8 +432,7 @@ TEST(memory_predict__fsdp2__gradients_before_they_are_reduced)
     plan.recompute = RECOMPUTE_FULL;
     plan.loss = LOSS_LINEAR;
     for (plan.data = 1; plan.data <= 8; plan.data += 7) {
-        plan.vocab_units = false;
-        assert_close(predict(a, plan, "fsdp2").most.terms[MEMORY_BUFFERS],
+        assert_close(predict(a, BUT(plan, it.vocab_units = false), "fsdp2").most.terms[MEMORY_BUFFERS],
                      2 * 2 * layer + 2 * 2 * head + 4 * layer + 2 * head, 1e-2);
         plan.vocab_units = true;
         assert_close(predict(a, plan, "fsdp2").most.terms[MEMORY_BUFFERS], 2 * 2 * layer + 2 * head + 4 * layer, 1e-2);
@@ -455,8 +447,7 @@ TEST(memory_predict__one_micro_batch_recomputed__gradients_but_the_last_layer_s)
     PLAN(plan, .sequence = 4096, .micro_batch = 4, .recompute = RECOMPUTE_FULL, .flash_attention = true,
          .loss = LOSS_LINEAR);
     struct memory_prediction one = predict(a, plan, "hf-trainer");
-    plan.micro_batches = 2;
-    struct memory_prediction two = predict(a, plan, "hf-trainer");
+    struct memory_prediction two = predict(a, BUT(plan, it.micro_batches = 2), "hf-trainer");
     double gradients = two.most.terms[MEMORY_UNSHARDED] - one.most.terms[MEMORY_UNSHARDED];
     assert_close(gradients, 2 * (two.most.parameters), 1e-9);
 }
@@ -470,8 +461,7 @@ TEST(memory_predict__fsdp2_pipeline__whole_stages)
     assert_close(piped.most.terms[MEMORY_BUFFERS], 6 * piped.most.parameters, 1e-12);
     plan.data = 1;
     assert_true(predict(gpt(8, 256, 4), plan, "torchtitan").most.terms[MEMORY_BUFFERS] == 0);
-    plan.data = 8;
-    double units = predict(gpt(8, 256, 4), plan, "fsdp").most.terms[MEMORY_BUFFERS];
+    double units = predict(gpt(8, 256, 4), BUT(plan, it.data = 8), "fsdp").most.terms[MEMORY_BUFFERS];
     assert_true(units < 0.6 * piped.most.terms[MEMORY_BUFFERS]);
 }
 
@@ -491,8 +481,7 @@ TEST(memory_predict__fsdp_stage_two__parameters_sharded_at_rest)
     plan.precision = PRECISION_BF16;
     plan.pipeline = 4;
     two = predict(gpt(8, 256, 4), plan, "fsdp2");
-    plan.zero_stage = 3;
-    assert_close(two.most.bytes, predict(gpt(8, 256, 4), plan, "fsdp2").most.bytes, 1e-12);
+    assert_close(two.most.bytes, predict(gpt(8, 256, 4), BUT(plan, it.zero_stage = 3), "fsdp2").most.bytes, 1e-12);
 }
 
 TEST(memory_predict__gathered_logits__not_divided)
@@ -548,8 +537,7 @@ TEST(memory_predict__narrow_products__copies_of_weights)
     assert_true(both - wide > 2 * 8 * 12 * 256.0 * 256 / 2 && both - wide <= 2 * matrices);
     plan.precision = PRECISION_FP4;
     assert_close(2 * (predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED] - wide), both - wide, 1e-9);
-    plan.narrow_weights = true;
-    assert_true(predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED] == wide);
+    assert_true(predict(a, BUT(plan, it.narrow_weights = true), "megatron").most.terms[MEMORY_UNSHARDED] == wide);
 }
 
 /* DeepSpeed has its bucket however few parameters there are, and holds no more than it may. */
@@ -566,8 +554,7 @@ TEST(memory_predict__zero_of_deepspeed__its_bucket_and_limit)
     assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2 * 1000, 0);
     plan.bucket_elements = 1000000000; /* more than there are parameters */
     assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2e9, 0);
-    plan.overlap_gradients = true;
-    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 4e9, 0);
+    assert_close(predict(a, BUT(plan, it.overlap_gradients = true), "deepspeed").most.terms[MEMORY_BUFFERS], 4e9, 0);
     plan = (struct training_plan){.sequence = 512, .data = 8, .zero_stage = 3, .bucket_elements = 1000};
     double layer = 12 * 16384.0 * 16384; /* more than 1e9 in one; the largest module besides */
     double buffers = predict(wide, plan, "deepspeed").most.terms[MEMORY_BUFFERS];
@@ -594,8 +581,7 @@ TEST(memory_predict__loaded_whole__weights_before_they_are_divided)
     assert_true(smaller > 0.1 * whole && smaller < 0.9 * whole);
     const double fragments = hosted.terms[MEMORY_ACTIVATIONS] * (1 - 1 / 1.15);
     assert_close(hosted.terms[MEMORY_BASE], 536870912 + whole - smaller - fragments, 1e-9);
-    plan.zero_stage = 2;
-    assert_true(predict(a, plan, "deepspeed").most.terms[MEMORY_BASE] == 536870912);
+    assert_true(predict(a, BUT(plan, it.zero_stage = 2), "deepspeed").most.terms[MEMORY_BASE] == 536870912);
 }
 
 /* torch's linear, which DeepSpeed replaces under zero.Init, saves what was gathered, also by one rank from the host. */
@@ -672,8 +658,7 @@ TEST(memory_predict__stage_1_of_deepspeed__partition_after_the_passes)
         assert_close(m.bytes - m.slack - m.allocated_bytes, fragments + 6 * m.parameters / 4 + bucket, 1e-9);
     }
     plan.micro_batch = 1; /* no more than what the passes had */
-    plan.sequence = 1;
-    const struct memory_stage m = predict(gpt(8, 256, 4), plan, "deepspeed").most;
+    const struct memory_stage m = predict(gpt(8, 256, 4), BUT(plan, it.sequence = 1), "deepspeed").most;
     assert_true(m.bytes - m.slack - m.allocated_bytes < m.parameters);
 }
 
@@ -726,8 +711,7 @@ TEST(memory_predict__llama_under_deepspeed__norms_not_fused)
     assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS] - fused, 1.15 * 2 * 8 * 8 * 512 * 256.0,
                  1e-9);
     a.norms_per_layer = 0;
-    plan.norms = NORMS_FUSED;
-    fused = predict(a, plan, "megatron").most.terms[MEMORY_ACTIVATIONS];
+    fused = predict(a, BUT(plan, it.norms = NORMS_FUSED), "megatron").most.terms[MEMORY_ACTIVATIONS];
     plan.norms = NORMS_EAGER;
     assert_close(predict(a, plan, "megatron").most.terms[MEMORY_ACTIVATIONS] - fused, 1.04 * 8 * 8 * 512 * 256.0, 1e-9);
 }

@@ -71,12 +71,10 @@ TEST(memory_predict__some_layers_recompute__the_others_drop_modules)
 {
     struct training_plan plan = usual;
     plan.modules = MODULE_LAYERNORM | MODULE_MLP_ACT;
-    plan.recompute = RECOMPUTE_SELECTIVE;
-    const double selective = memory_of(plan, 0).terms[MEMORY_ACTIVATIONS];
+    const double selective = memory_of(BUT(plan, it.recompute = RECOMPUTE_SELECTIVE), 0).terms[MEMORY_ACTIVATIONS];
     plan.recompute = RECOMPUTE_FULL;
     const double full = memory_of(plan, 0).terms[MEMORY_ACTIVATIONS];
-    plan.recompute_layers = 4;
-    assert_same(memory_of(plan, 0).terms[MEMORY_ACTIVATIONS], (selective + full) / 2);
+    assert_same(memory_of(BUT(plan, it.recompute_layers = 4), 0).terms[MEMORY_ACTIVATIONS], (selective + full) / 2);
     assert_true(selective < kept_of(RECOMPUTE_NONE, 0, 0, RECOMPUTE_BLOCK));
 }
 
@@ -134,13 +132,11 @@ TEST(step_predict__layer_traffic_overlapped__hidden)
     struct training_plan plan = usual;
     plan.tensor = 2;
     double apart = time_of(plan, 0, 8).terms[TIME_TENSOR];
-    plan.overlap_tensor = true;
-    assert_true(time_of(plan, 0, 8).terms[TIME_TENSOR] < apart);
+    assert_true(time_of(BUT(plan, it.overlap_tensor = true), 0, 8).terms[TIME_TENSOR] < apart);
     plan = usual;
     plan.data = plan.expert = 8;
     apart = time_of(plan, 8, 8).terms[TIME_EXPERT];
-    plan.overlap_expert = true;
-    assert_true(time_of(plan, 8, 8).terms[TIME_EXPERT] < apart);
+    assert_true(time_of(BUT(plan, it.overlap_expert = true), 8, 8).terms[TIME_EXPERT] < apart);
 }
 
 static double expert_traffic(enum expert_dispatcher dispatcher, int64_t devices_per_node)
@@ -178,20 +174,13 @@ static void refused(struct training_plan plan, const char *expected)
 
 TEST(plan_complete__savings_that_save_nothing__refused)
 {
-    struct training_plan plan = usual;
-    plan.recompute = RECOMPUTE_NONE;
-    plan.recompute_every = 2;
-    refused(plan, "recompute_layers and recompute_every need recompute");
-    plan = usual;
-    plan.recompute = RECOMPUTE_SELECTIVE;
-    plan.recompute_layers = 2;
-    refused(plan, "recompute_layers needs recompute = full");
-    plan = usual;
-    plan.recompute_layers = plan.recompute_every = 2;
-    refused(plan, "recompute_layers and recompute_every cannot be combined");
-    plan = usual;
-    plan.overlap_expert = true;
-    refused(plan, "overlap_ep needs ep above 1");
+    refused(BUT(usual, it.recompute = RECOMPUTE_NONE, it.recompute_every = 2),
+            "recompute_layers and recompute_every need recompute");
+    refused(BUT(usual, it.recompute = RECOMPUTE_SELECTIVE, it.recompute_layers = 2),
+            "recompute_layers needs recompute = full");
+    refused(BUT(usual, it.recompute_layers = it.recompute_every = 2),
+            "recompute_layers and recompute_every cannot be combined");
+    refused(BUT(usual, it.overlap_expert = true), "overlap_ep needs ep above 1");
 }
 
 /* torchtitan saves every second product: k, o and up (here down) are computed again, and all that is no product. */

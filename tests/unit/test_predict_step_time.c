@@ -82,8 +82,7 @@ TEST(step_predict__hooks_and_quantised_products__launched)
         before = launches;
     }
     plan.zero_stage = 3;
-    plan.sequence = 8192;
-    double hidden = term_of(llama, plan, "deepspeed", TIME_LAUNCH);
+    double hidden = term_of(llama, BUT(plan, it.sequence = 8192), "deepspeed", TIME_LAUNCH);
     assert_true(last > 24 * 0.3 && hidden < before / 4);
     struct training_plan tuned = {.sequence = 256, .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = 3};
     tuned.quantization = QUANTIZATION_NF4;
@@ -117,8 +116,7 @@ TEST(step_predict__hooks_of_modules__in_each_pass)
     struct training_plan plan = {.sequence = 1, .zero_stage = 3}, wide = {.sequence = 1, .data = 2, .zero_stage = 3};
     double once = term_of(llama, plan, "deepspeed", TIME_LAUNCH);
     double gathered = term_of(llama, wide, "deepspeed", TIME_LAUNCH);
-    plan.recompute = RECOMPUTE_FULL;
-    double again = term_of(llama, plan, "deepspeed", TIME_LAUNCH);
+    double again = term_of(llama, BUT(plan, it.recompute = RECOMPUTE_FULL), "deepspeed", TIME_LAUNCH);
     assert_true(gathered > once + 24 * 0.2 && again > once + 24 * (0.33 + 0.6 + 0.2)); /* and its checkpoint */
 }
 
@@ -128,8 +126,7 @@ TEST(step_predict__units_of_fsdp__launched)
     struct training_plan plan = {.data = 2, .sequence = 1, .zero_stage = 3}, single = {.sequence = 1, .zero_stage = 3};
     double whole = term(plan, "fsdp", TIME_LAUNCH);
     assert_true(whole > term(single, "fsdp", TIME_LAUNCH) + 24 * 0.4);
-    plan.zero_stage = 2;
-    assert_true(term(plan, "fsdp", TIME_LAUNCH) < whole - 24 * 0.1);
+    assert_true(term(BUT(plan, it.zero_stage = 2), "fsdp", TIME_LAUNCH) < whole - 24 * 0.1);
     struct training_plan tuned = {.data = 2, .sequence = 1, .zero_stage = 3, .tuning = TUNING_LORA, .lora_rank = 8};
     tuned.lora_targets = TARGETS_OF_ATTENTION;
     double apart = term(tuned, "hf-trainer", TIME_LAUNCH);
@@ -222,8 +219,7 @@ TEST(step_predict__latency_of_the_network__once_a_node)
     struct training_plan plan = {.tensor = 16, .micro_batch = 2, .sequence = 2048};
     struct step_prediction s = predict(gpt(24, 2048, 16), plan, slow, "megatron");
     assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 2 * (15 + 2 * 2 * 75e-6 / 20e-6), 1e-12);
-    plan.tensor = 8;
-    s = predict(gpt(24, 2048, 16), plan, slow, "megatron");
+    s = predict(gpt(24, 2048, 16), BUT(plan, it.tensor = 8), slow, "megatron");
     assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 3, 1e-12);
 }
 
@@ -249,8 +245,7 @@ TEST(step_predict__sharded_parameters__hidden_behind_computing)
     assert_close(predict(gpt(24, 2048, 16), plan, apart, "torchtitan").terms[TIME_DATA_INTER], bare * all, 1e-4);
     plan.gathers_in_turn = true;
     assert_true(term(plan, "torchtitan", TIME_DATA_INTER) > 0.6 * all);
-    plan.zero_stage = 1;
-    assert_close(term(plan, "torchtitan", TIME_DATA_INTER), sent * 6 / 8, 1e-4);
+    assert_close(term(BUT(plan, it.zero_stage = 1), "torchtitan", TIME_DATA_INTER), sent * 6 / 8, 1e-4);
 }
 
 /* A ring that crosses nodes passes their own links, too: those of an H100 deliver less than eight adapters of 400 Gb/s,
@@ -310,8 +305,7 @@ TEST(step_predict__fsdp2_pipeline__sends_a_stage_once)
     plan.zero_stage = 2;
     assert_true(term(plan, "fsdp2", TIME_DATA_INTER) >= few);
     double deepspeed = term(plan, "deepspeed", TIME_DATA_INTER);
-    plan.micro_batches = 8;
-    assert_true(deepspeed > term(plan, "deepspeed", TIME_DATA_INTER));
+    assert_true(deepspeed > term(BUT(plan, it.micro_batches = 8), "deepspeed", TIME_DATA_INTER));
 }
 
 /* The Trainer's models launch each expert of a rank by itself, a loop over 62 of them for longer than all else. */
@@ -328,8 +322,7 @@ TEST(step_predict__looped_experts__launched_one_by_one)
     double grouped = term_of(a, plan, "hf-trainer", TIME_LAUNCH);
     assert_true(grouped <= 40);
     plan.experts = EXPERTS_FRAMEWORK;
-    plan.weights = WEIGHTS_16;
-    assert_close(term_of(a, plan, "torch-ddp", TIME_LAUNCH), grouped, 1e-9);
+    assert_close(term_of(a, BUT(plan, it.weights = WEIGHTS_16), "torch-ddp", TIME_LAUNCH), grouped, 1e-9);
 }
 
 /* Megatron-LM's router and its exchange of tokens are launched by themselves, and each expert of the rank is multiplied
@@ -370,8 +363,7 @@ TEST(step_predict__adapters__sent_ahead_where_fused)
     PLAN(plan, .data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048, .tuning = TUNING_LORA, .lora_rank = 8,
          .lora_targets = TARGET_Q);
     double apart = term(plan, "hf-trainer", TIME_DATA_INTER);
-    plan.adapters = ADAPTERS_FUSED;
-    double ahead = term(plan, "hf-trainer", TIME_DATA_INTER);
+    double ahead = term(BUT(plan, it.adapters = ADAPTERS_FUSED), "hf-trainer", TIME_DATA_INTER);
     assert_true(ahead > CONTENTION * apart && ahead < 0.3 * apart);
 }
 
@@ -388,8 +380,7 @@ TEST(step_predict__buckets__latency_of_each)
     double excess = 2 * 2048.0 * 2048 / 4 * (12 * 12 + 4 * 4 + 2 * 16 * 16) / (2.0 * 48);
     double buckets = ceil(2 * parameters / (c->bucket_bytes + excess));
     assert_close(many - few, buckets * 2 * 2 * 75e-6 / c->nominal[TIME_DATA_INTER], 1e-6);
-    plan.micro_batch = 64;
-    double hidden = predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER];
+    double hidden = predict(gpt(24, 2048, 16), BUT(plan, it.micro_batch = 64), slow, "nanotron").terms[TIME_DATA_INTER];
     plan.micro_batch = 128;
     assert_true(hidden < many);
     assert_close(predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER], hidden, 1e-9);
@@ -407,8 +398,7 @@ TEST(step_predict__gathered_tensors__a_copy_of_each_rank)
     struct step_prediction sharded = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron");
     assert_close(sharded.terms[TIME_LAUNCH] - all.terms[TIME_LAUNCH], 0.005 * 6 * 24 * 64, 1e-9);
     double others = term(plan, "megatron", TIME_LAUNCH);
-    plan.zero_stage = 0;
-    assert_close(others, term(plan, "megatron", TIME_LAUNCH), 1e-12);
+    assert_close(others, term(BUT(plan, it.zero_stage = 0), "megatron", TIME_LAUNCH), 1e-12);
 }
 
 /* TransformerEngine takes cuDNN's attention from Hopper on, others FlashAttention-2, unless it is said which. */
@@ -494,8 +484,7 @@ TEST(step_predict__pipeline__bubble_of_the_schedule)
     double layer = elementwise_of_a_layer(a);
     assert_close(s.terms[TIME_ELEMENTWISE], ((8 - 1) * 8 + 32) * layer, 1e-12);
     plan.virtual_stages = 4;
-    plan.schedule = SCHEDULE_INTERLEAVED;
-    struct step_prediction interleaved = predict(a, plan, *a100(), "megatron");
+    struct step_prediction interleaved = predict(a, BUT(plan, it.schedule = SCHEDULE_INTERLEAVED), *a100(), "megatron");
     assert_close(interleaved.terms[TIME_ELEMENTWISE], (8 * 8 + (32 - 8) / 4.0) * layer, 1e-12);
     assert_true(interleaved.bubble_s < s.bubble_s && interleaved.bubble_s > 0);
 }
@@ -505,8 +494,7 @@ TEST(step_predict__large_head__last_stage_is_the_slowest)
     struct architecture a = shaped(ARCHITECTURE_GPT, 8, 1024, 16, 500000);
     struct training_plan plan = {.pipeline = 4, .micro_batches = 100, .sequence = 2048};
     struct step_prediction s = predict(a, plan, *a100(), "megatron");
-    plan.pipeline = 1;
-    struct step_prediction whole = predict(a, plan, *a100(), "megatron");
+    struct step_prediction whole = predict(a, BUT(plan, it.pipeline = 1), *a100(), "megatron");
     assert_true(s.terms[TIME_LOGITS] == whole.terms[TIME_LOGITS]);
     assert_close(s.terms[TIME_ELEMENTWISE], (99 * 2 + 8) * elementwise_of_a_layer(a), 1e-12);
 }
@@ -593,8 +581,7 @@ TEST(step_predict__data_parallel_over_nodes__adapters_of_a_node)
     struct training_plan plan = {.data = 64, .sequence = 512};
     struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
     assert_close(s.terms[TIME_DATA_INTER], 8 * parameters * 63 / 64 / (8 * 25e9), 1e-9);
-    plan.tensor = 8;
-    struct step_prediction one_member = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
+    struct step_prediction one_member = predict(gpt(24, 2048, 16), BUT(plan, it.tensor = 8), *a100(), "megatron");
     assert_close(one_member.terms[TIME_DATA_INTER], 8 * parameters / 8 * 63 / 64 / 25e9, 2e-3);
     plan = (struct training_plan){.data = 64, .sequence = 512, .zero_stage = 3, .shard_ranks = 8};
     const struct cluster slow = {.device = device_find(NULL, "A100-80GB"),
@@ -673,8 +660,7 @@ TEST(step_predict__autocast__casts_are_kernels)
     struct step_prediction compiled = predict(a, plan, *a100(), "torch-ddp");
     assert_close(cast.terms[TIME_LAUNCH] / compiled.terms[TIME_LAUNCH], 1 + 6 * 4 * 0.01, 0.01);
     plan.compiled = false;
-    plan.weights = WEIGHTS_16;
-    struct step_prediction narrow = predict(a, plan, *a100(), "torch-ddp");
+    struct step_prediction narrow = predict(a, BUT(plan, it.weights = WEIGHTS_16), *a100(), "torch-ddp");
     assert_close(cast.terms[TIME_LAUNCH] / narrow.terms[TIME_LAUNCH], 1 + 6 * 4 * 0.01, 0.01);
     assert_true(cast.terms[TIME_ELEMENTWISE] > 1.1 * narrow.terms[TIME_ELEMENTWISE]);
 }
@@ -688,8 +674,7 @@ TEST(step_predict__autocast_without_dropout__by_its_operations)
     const double bytes = 24 * (2048.0 * 1024 * (4 + (24 + 32) / 8.0) + 12 * 2048.0 * 2048 * (6 + 6) / 8);
     a.dropout = false;
     struct step_prediction wide = predict(a, plan, *a100(), "torch-ddp");
-    plan.weights = WEIGHTS_16;
-    struct step_prediction narrow = predict(a, plan, *a100(), "torch-ddp");
+    struct step_prediction narrow = predict(a, BUT(plan, it.weights = WEIGHTS_16), *a100(), "torch-ddp");
     assert_close(wide.terms[TIME_ELEMENTWISE] - narrow.terms[TIME_ELEMENTWISE],
                  bytes / a100()->device->memory_bytes_per_s, 1e-3); /* without biases */
 }
@@ -719,8 +704,7 @@ TEST(step_predict__offload__frozen_weights_moved)
     plan.offload = OFFLOAD_PARAMETERS;
     double all = term(plan, "fsdp", TIME_OFFLOAD) - states;
     assert_close(all, 2 * 2 * frozen / 8 / 25e9, 0.01);
-    plan.quantization = QUANTIZATION_NF4;
-    double stored = term(plan, "fsdp", TIME_OFFLOAD) - states;
+    double stored = term(BUT(plan, it.quantization = QUANTIZATION_NF4), "fsdp", TIME_OFFLOAD) - states;
     assert_close(stored / all, 9.0 / 32, 0.01);
 }
 
@@ -754,8 +738,7 @@ TEST(step_predict__gathered_parameters__copied_by_fsdp2)
     assert_close(term(plan, "deepspeed", TIME_OPTIMIZER), (others + 2 * 4 + 2 + 2) * parameters / speed, 1e-3);
     plan.zero_stage = 2; /* gathered for the forward pass alone */
     assert_close(copies - term(plan, "fsdp2", TIME_OPTIMIZER), 4 * parameters / speed, 1e-3);
-    plan.data = 1;
-    assert_close(term(plan, "fsdp2", TIME_OPTIMIZER), 8 * views, 1e-3);
+    assert_close(term(BUT(plan, it.data = 1), "fsdp2", TIME_OPTIMIZER), 8 * views, 1e-3);
     struct architecture a = gpt(4, 1024, 16);
     struct training_plan experts = {.data = 8, .expert = 8, .zero_stage = 3, .sequence = 1024}, shared;
     experts.optimizer_kernel = OPTIMIZER_KERNEL_FUSED;
@@ -955,8 +938,7 @@ TEST(step_predict__busiest_experts_and_layers_in_bf16__as_slow)
     double fp8 = predict(a, plan, cluster, "megatron").terms[TIME_MATRICES];
     plan.bf16_layers = 1;
     assert_close(predict(a, plan, cluster, "megatron").terms[TIME_MATRICES], (bf16 + 3 * fp8) / 4, 1e-12);
-    plan.bf16_layers = 9;
-    assert_close(predict(a, plan, cluster, "megatron").terms[TIME_MATRICES], bf16, 1e-12);
+    assert_close(predict(a, BUT(plan, it.bf16_layers = 9), cluster, "megatron").terms[TIME_MATRICES], bf16, 1e-12);
 }
 
 /* Megatron-LM computes another chunk while it sends. */
@@ -973,12 +955,9 @@ TEST(step_predict__more_of_anything__takes_longer)
 {
     const struct training_plan base = {.tensor = 2, .data = 4, .micro_batch = 2, .micro_batches = 4, .sequence = 1024};
     double before = predict(gpt(24, 2048, 16), base, *a100(), "megatron").seconds;
-    struct training_plan plan = base;
-    plan.sequence = 2048;
-    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "megatron").seconds > before);
-    plan = base;
-    plan.recompute = RECOMPUTE_FULL;
-    assert_true(predict(gpt(24, 2048, 16), plan, *a100(), "megatron").seconds > before);
+    assert_true(predict(gpt(24, 2048, 16), BUT(base, it.sequence = 2048), *a100(), "megatron").seconds > before);
+    assert_true(predict(gpt(24, 2048, 16), BUT(base, it.recompute = RECOMPUTE_FULL), *a100(), "megatron").seconds >
+                before);
     assert_true(predict(gpt(48, 2048, 16), base, *a100(), "megatron").seconds > before);
     struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 1e9};
     assert_true(predict(gpt(24, 2048, 16), base, slow, "megatron").seconds > before);

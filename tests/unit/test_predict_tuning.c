@@ -47,8 +47,7 @@ TEST(memory_predict__lora__parameters_of_its_targets)
     assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * 4 * (q_o + k_v), 0);
     plan.lora_targets |= TARGETS_OF_MLP;
     assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * 4 * (q_o + k_v + mlp), 0);
-    plan.lora_targets = TARGET_QKV | TARGET_HEAD;
-    assert_close(predict(llama(), plan, "hf-trainer").trainable,
+    assert_close(predict(llama(), BUT(plan, it.lora_targets = TARGET_QKV | TARGET_HEAD), "hf-trainer").trainable,
                  LAYERS * 4 * (HIDDEN + HIDDEN + 2 * KV) + 4 * (HIDDEN + VOCAB), 0);
     plan.lora_targets = TARGET_Q | TARGET_V;
     plan.tuning = TUNING_DORA;
@@ -107,12 +106,9 @@ TEST(memory_predict__quantised__bytes_of_states)
         assert_close(states_of(plan), bytes[q] * blocks + 2 * rest + 16 * adapters, 1e-12);
     }
     plan.quantization = QUANTIZATION_INT8;
-    plan.kbit_preparation = true;
-    assert_close(states_of(plan), blocks + 4 * rest + 16 * adapters, 1e-12);
-    plan = lora;
-    plan.zero_stage = 3;
-    plan.data = 4;
-    assert_close(states_of(plan), (2 * blocks + 2 * rest + 16 * adapters) / 4, 1e-12);
+    assert_close(states_of(BUT(plan, it.kbit_preparation = true)), blocks + 4 * rest + 16 * adapters, 1e-12);
+    assert_close(states_of(BUT(lora, it.zero_stage = 3, it.data = 4)), (2 * blocks + 2 * rest + 16 * adapters) / 4,
+                 1e-12);
 }
 
 /* A copy in the type of the weights, or in fp32 after the preparation, with its gradient and both moments. */
@@ -322,8 +318,7 @@ TEST(memory_predict__gradients_of_fsdp__whole_while_accumulated)
     assert_true(predict(llama(), plan, "hf-trainer").most.terms[MEMORY_UNSHARDED] == 0);
     plan.syncs_each_batch = false;
     assert_true(predict(llama(), plan, "fsdp").most.terms[MEMORY_UNSHARDED] == 0);
-    plan.micro_batches = 1;
-    assert_true(predict(llama(), plan, "hf-trainer").most.terms[MEMORY_UNSHARDED] == 0);
+    assert_true(predict(llama(), BUT(plan, it.micro_batches = 1), "hf-trainer").most.terms[MEMORY_UNSHARDED] == 0);
 }
 
 /* FSDP gathers weights in fp32 in the 16 bits of its products. */
@@ -361,8 +356,7 @@ TEST(memory_predict__held_outputs__logits_and_cache_of_the_pass_before)
         const double held = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
         assert_close(held - none, 512 * 32 * (cases[i].logits * VOCAB + cases[i].caches * cache), 1e-9);
         plan.pipeline = 2;
-        plan.held = HELD_NONE;
-        const double stages = predict(llama(), plan, "deepspeed").most.bytes;
+        const double stages = predict(llama(), BUT(plan, it.held = HELD_NONE), "deepspeed").most.bytes;
         plan.held = cases[i].held;
         assert_close(predict(llama(), plan, "deepspeed").most.bytes, stages, 1e-12);
     }
@@ -370,16 +364,10 @@ TEST(memory_predict__held_outputs__logits_and_cache_of_the_pass_before)
 
 TEST(plan_complete__adapters_without_what_they_need__refused)
 {
+    refused(BUT(lora, it.lora_targets = 0), "adapters need lora_targets, the modules to which they are added");
+    refused(BUT(lora, it.lora_rank = 0), "adapters need lora_rank");
+    refused(BUT(lora, it.frozen_layers = 1), "frozen_layers has no effect, because adapters freeze all layers");
     struct training_plan plan = lora;
-    plan.lora_targets = 0;
-    refused(plan, "adapters need lora_targets, the modules to which they are added");
-    plan = lora;
-    plan.lora_rank = 0;
-    refused(plan, "adapters need lora_rank");
-    plan = lora;
-    plan.frozen_layers = 1;
-    refused(plan, "frozen_layers has no effect, because adapters freeze all layers");
-    plan = lora;
     plan.recompute = RECOMPUTE_OPERATIONS;
     refused(plan, "selective recomputation by operation or module is not known for adapters");
     plan = (struct training_plan){.sequence = 32, .quantization = QUANTIZATION_NF4};
