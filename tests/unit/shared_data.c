@@ -3,7 +3,6 @@
 #include <csv.h>
 
 #include "unit_test.h"
-#include "util/error.h"
 #include "util/file.h"
 #include "util/parse.h"
 

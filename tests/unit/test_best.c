@@ -1,11 +1,7 @@
 /* results/best, results/pareto: the winner and the jobs that no other beats, of one objective and of two. */
-#include <math.h>
-#include <string.h>
-
 #include "database_fixture.h"
 #include "results/best.h"
 #include "results/views.h"
-#include "util/memory.h"
 
 /* A sweep that wants much speed and then little memory. */
 static int open_sweep(void **state)

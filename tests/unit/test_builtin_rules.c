@@ -1,6 +1,5 @@
 /* sql/rules.sql: what each rule refuses and what it lets pass, and that no values abort one. */
 #include "space_fixture.h"
-#include "unit_test.h"
 
 #include "database/db.h"
 #include "util/embedded.h"

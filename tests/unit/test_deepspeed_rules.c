@@ -1,6 +1,5 @@
 /* sql/deepspeed_rules.sql and configs/profiles/deepspeed.toml: what is excluded, what counts as the same job. */
 #include "space_fixture.h"
-#include "unit_test.h"
 
 #include "util/embedded.h"
 

@@ -1,6 +1,5 @@
 /* space/expression: names resolved to columns, and what is refused. */
 #include "space_fixture.h"
-#include "unit_test.h"
 
 #include "expression/expression.h"
 #include "space/space.h"

@@ -1,6 +1,5 @@
 /* Profiles: what a framework's own arguments say is what the inputs of predictions say by their names, and is not
  * ignored. */
-#include "unit_test.h"
 #include "value_fixture.h"
 
 #define MODEL                                                                                                          \

@@ -1,6 +1,5 @@
 /* join: formulas against SQLite, and what is joined against every combination looked at one by one. */
 #include "space_fixture.h"
-#include "unit_test.h"
 
 #include "join/combinations.h"
 #include "join/formula_tree.h"

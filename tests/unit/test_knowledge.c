@@ -1,7 +1,6 @@
 /* space: the partial order of device memory, and what a witness says about others. */
 #include "measures/knowledge.h"
 #include "space_fixture.h"
-#include "unit_test.h"
 
 struct found {
     int64_t ids[64], witnesses[64];

@@ -1,7 +1,6 @@
 /* space: that matches are listed at the ranks and under the keys that they have always had. Jobs are recognised by
  * them, so a listing that changes makes people's jobs run again. */
 #include "space_fixture.h"
-#include "unit_test.h"
 
 #include "random_sweep.h"
 #include "util/hash.h"

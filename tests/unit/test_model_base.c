@@ -1,6 +1,5 @@
 /* space/model_base: what a base counts, and which candidate it is. */
 #include "model_search_fixture.h"
-#include "unit_test.h"
 
 #include "models/base.h"
 

@@ -1,6 +1,5 @@
 /* space/model_expression: what names and functions stand for, and what is refused. */
 #include "model_search_fixture.h"
-#include "unit_test.h"
 
 /* How many candidates the expression keeps; -1 with `e` filled. */
 static int64_t kept_by(const char *space, const char *where, struct error *e)

@@ -2,7 +2,6 @@
 #include "model_space_fixture.h"
 #include "models/cursor.h"
 #include "models/filter.h"
-#include "unit_test.h"
 
 /* Candidates within ±10 % of the base model, by number of layers: all of a million, all of 13.5 million. */
 TEST(filter__similar_parameters__known_numbers)

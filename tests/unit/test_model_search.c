@@ -1,6 +1,5 @@
 /* space/model_search, model_section: counts, the recipe, samples, text and section, failures. */
 #include "model_search_fixture.h"
-#include "unit_test.h"
 
 #include "models/search.h"
 #include "util/hash.h"

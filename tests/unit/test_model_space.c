@@ -4,7 +4,6 @@
 #include "models/cursor.h"
 #include "models/dhen.h"
 #include "sweep_file/reader.h"
-#include "unit_test.h"
 #include "util/rng.h"
 
 TEST(count__lists_and_ranges_of_sizes__multiplied)

@@ -2,7 +2,6 @@
 #include "frameworks.h"
 #include "predict/calibration.h"
 #include "published_tables.h"
-#include "unit_test.h"
 #include "util/rng.h"
 
 #define DRAWS 40 /* of runs that are known, each from a stream of its own */

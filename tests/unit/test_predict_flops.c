@@ -2,7 +2,6 @@
 #include "predict/flops.h"
 #include "predict_fixture.h"
 #include "published_tables.h"
-#include "unit_test.h"
 
 static struct architecture sized(double layers, double hidden, double heads, double vocab)
 {

@@ -1,10 +1,8 @@
 /* predict: what a layer keeps, against tables of papers and the terms of the header. */
-
 #include "frameworks.h"
 #include "predict/layer_memory.h"
 #include "predict/tuning.h"
 #include "predict_fixture.h"
-#include "unit_test.h"
 
 #define GIB 1073741824.0
 

@@ -3,7 +3,6 @@
 #include "frameworks.h"
 #include "predict/memory.h"
 #include "published_tables.h"
-#include "unit_test.h"
 
 #define USABLE_BYTES 84.5e9 /* of an H100, as PyTorch names it when it runs out */
 

@@ -6,8 +6,6 @@
 #include "predict/stage_memory.h"
 #include "predict_fixture.h"
 #include "published_tables.h"
-#include "shared_data.h"
-#include "unit_test.h"
 
 static struct memory_prediction predict(struct architecture a, struct training_plan plan, const char *framework)
 {

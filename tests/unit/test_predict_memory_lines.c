@@ -2,8 +2,6 @@
 #include "frameworks.h"
 #include "predict/memory_lines.h"
 #include "published_tables.h"
-#include "shared_data.h"
-#include "unit_test.h"
 
 TEST(memory_lines__two_sizes__line_as_far_as_it_reaches)
 {

@@ -4,7 +4,6 @@
 #include "predict/mixer.h"
 #include "predict/tuning.h"
 #include "step_fixture.h"
-#include "unit_test.h"
 
 static struct architecture stack(const char *pattern)
 {

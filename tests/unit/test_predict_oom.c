@@ -3,8 +3,6 @@
 #include "predict/evidence.h"
 #include "predict_fixture.h"
 #include "published_tables.h"
-#include "shared_data.h"
-#include "unit_test.h"
 
 TEST(oom_probability__at_capacity__a_half_and_rising)
 {

@@ -4,7 +4,6 @@
 #include "predict/memory.h"
 #include "predict/step_time.h"
 #include "predict_fixture.h"
-#include "unit_test.h"
 #include "util/rng.h"
 
 #define PLANS 300

@@ -5,7 +5,6 @@
 #include "published_tables.h"
 #include "statistics.h"
 #include "step_fixture.h"
-#include "unit_test.h"
 
 /* arXiv 2205.05198, table 5: seconds per iteration on A100, full recompute and sequence-parallel selective,
  * which Calculon, built for these, meets within 3.7 % on average (8.9 % at most). No weight is from these

@@ -6,7 +6,6 @@
  * things out, and with README.md and scripts of the time when figures were published. What no source says is noted. */
 #include "predict/flops.h"
 #include "step_fixture.h"
-#include "unit_test.h"
 
 #define MEGATRON_GPT .a.family = ARCHITECTURE_GPT, .a.biases = true, .a.tied_embeddings = true, .plan.sequence = 2048
 #define LLAMA_LIKE .a.family = ARCHITECTURE_LLAMA, .a.rms_norm = true, .plan.flash_attention = true

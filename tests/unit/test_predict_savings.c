@@ -2,7 +2,6 @@
 #include "predict/flops.h"
 #include "predict/memory.h"
 #include "step_fixture.h"
-#include "unit_test.h"
 
 #define assert_same(actual, expected) assert_close(actual, expected, 1e-9)
 

@@ -1,9 +1,6 @@
 /* predict: step time, against its own arithmetic. */
-#include <math.h>
-
 #include "predict/memory.h"
 #include "step_fixture.h"
-#include "unit_test.h"
 
 #define CONTENTION (0.189 / 1.189) /* of what is hidden, what counts */
 

@@ -7,7 +7,6 @@
 #include "predict/step_time.h"
 #include "predict/tuning.h"
 #include "predict_fixture.h"
-#include "unit_test.h"
 
 #define LAYERS 4
 #define HIDDEN 256.0

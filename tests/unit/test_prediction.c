@@ -1,7 +1,6 @@
 /* space: predictions in expressions, and what memory.fits excludes. */
 #include <time.h>
 
-#include "unit_test.h"
 #include "value_fixture.h"
 
 #define MODEL "[[model]]\nnum_layers = 24\nhidden_size = 2048\nheads = 16\nvocab_size = 50257\nseq = 2048\n"

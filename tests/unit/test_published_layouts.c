@@ -1,7 +1,6 @@
 /* Layouts that were published with what they ran, which every rule must accept, and layouts like them that the
  * framework refuses, each with the rule that must say so. */
 #include "space_fixture.h"
-#include "unit_test.h"
 
 struct layout {
     const char *profile; /* NULL: none */

@@ -1,5 +1,4 @@
 /* Throughput that frameworks publish with the configuration that it was measured with, of which nothing was used. */
-#include "unit_test.h"
 #include "value_fixture.h"
 
 /* TFLOP/s of a device, by the number of slices. */

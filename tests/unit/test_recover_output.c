@@ -5,7 +5,6 @@
 #include "database_fixture.h"
 #include "process/supervisor.h"
 #include "run/run_state.h"
-#include "unit_test.h"
 
 #define KEY_DIRECTORY "0a00000000000000"
 

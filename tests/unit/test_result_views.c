@@ -1,8 +1,6 @@
 /* store: the views results and ranking. */
-
 #include "database_fixture.h"
 #include "results/views.h"
-#include "unit_test.h"
 #include "util/buffer.h"
 
 /* One sweep, two jobs; job 1 ok with a loss of 0.5, job 2 failed twice. */

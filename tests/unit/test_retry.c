@@ -2,7 +2,6 @@
 #include "database_fixture.h"
 #include "store/places.h"
 #include "store/states.h"
-#include "unit_test.h"
 
 TEST(retry_delay__doubles__up_to_the_longest)
 {

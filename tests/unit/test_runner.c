@@ -2,7 +2,6 @@
  * reported, and how a run ends. */
 #include "scripted_executor.h"
 #include "space_fixture.h"
-#include "unit_test.h"
 
 #include <errno.h>
 #include <signal.h>

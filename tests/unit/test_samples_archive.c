@@ -1,7 +1,6 @@
 /* database: samples that are kept compressed are those that were there, to the last bit. */
 #include "database/samples.h"
 #include "database_fixture.h"
-#include "unit_test.h"
 
 enum { SAMPLES = 12000 };
 

@@ -1,6 +1,4 @@
 /* database/schema: what a file may define, and whether it is what the migrations make. */
-#include <string.h>
-
 #include "database/open.h"
 #include "database/row_sums.h"
 #include "database/schema.h"

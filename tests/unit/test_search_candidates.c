@@ -3,7 +3,6 @@
 #include "search/candidates.h"
 #include "space/enumerate.h"
 #include "space_fixture.h"
-#include "unit_test.h"
 
 #define HEAD "[sweep]\nobjective = \"max:throughput\"\n[predict]\nframework = \"megatron\"\ndevice = \"A100-80GB\"\n"
 #define HEAD_OF_LOSS "[sweep]\nobjective = \"min:loss\"\n"

@@ -4,7 +4,6 @@
 #include "config/failure.h"
 #include "database_fixture.h"
 #include "store/states.h"
-#include "unit_test.h"
 
 static int make_database(void **state)
 {

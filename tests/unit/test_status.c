@@ -1,10 +1,5 @@
 /* results/status: the time that is left. database/lock: who holds the writer's lock. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "database/lock.h"
 #include "database_fixture.h"

@@ -1,7 +1,6 @@
 /* config: [model_space] and every complaint about it, with its position. */
 #include "config/model_space.h"
 #include "sweep_fixture.h"
-#include "unit_test.h"
 
 /* Five lines of a DHEN space, then what a case adds. */
 #define DHEN                                                                                                           \

@@ -1,7 +1,6 @@
 /* config: every complaint about a sweep file, with its position. */
 #include "config/failure.h"
 #include "sweep_fixture.h"
-#include "unit_test.h"
 #include "util/buffer.h"
 
 PROBLEMS(keys__unknown__hint,

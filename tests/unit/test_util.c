@@ -1,10 +1,8 @@
 /* util: parsing of durations and sizes, text, suggestions, errors. */
-#include <stdint.h>
 #include <sys/stat.h>
 
 #include "unit_test.h"
 #include "util/buffer.h"
-#include "util/error.h"
 #include "util/file.h"
 #include "util/hash.h"
 #include "util/parse.h"
