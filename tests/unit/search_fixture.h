@@ -26,6 +26,22 @@ struct search_fixture {
 
 static const char *const fixture_keys[] = {"zero_stage", "bucket", "micro_batch", NULL};
 
+/* On two devices; nothing is predicted of it. */
+static inline struct candidate candidate_of(const double *values, double micro_batch, double zero_stage,
+                                            uint64_t identity)
+{
+    return (struct candidate){.values = values,
+                              .identity = identity,
+                              .micro_batch = micro_batch,
+                              .zero_stage = zero_stage,
+                              .devices = 2,
+                              .bytes = NAN,
+                              .usable_bytes = NAN,
+                              .oom_probability = NAN,
+                              .seconds = NAN,
+                              .work = 1};
+}
+
 /* Micro-batches 1, 2, 4, … or 1, 2, 3, … */
 static inline struct search_fixture fixture_open(size_t micro_batches, bool doubling)
 {
@@ -40,20 +56,9 @@ static inline struct search_fixture fixture_open(size_t micro_batches, bool doub
         v[0] = (double)stage;
         v[1] = 5e7 * (double)(bucket + 1);
         v[2] = doubling ? (double)(1U << mb) : (double)(mb + 1);
-        f.candidates[i] = (struct candidate){
-            .values = v,
-            .identity = rng_at(1, i),
-            .configuration = stage * FIXTURE_BUCKETS + bucket,
-            .memory_class = stage,
-            .micro_batch = v[2],
-            .zero_stage = v[0],
-            .devices = 2,
-            .bytes = NAN,
-            .usable_bytes = NAN,
-            .oom_probability = NAN,
-            .seconds = NAN,
-            .work = 1,
-        };
+        f.candidates[i] = candidate_of(v, v[2], v[0], rng_at(1, i));
+        f.candidates[i].configuration = stage * FIXTURE_BUCKETS + bucket;
+        f.candidates[i].memory_class = stage;
     }
     f.space = (struct search_space){
         .keys = fixture_keys,

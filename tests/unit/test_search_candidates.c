@@ -1,6 +1,7 @@
 /* search/candidates: jobs of a sweep as candidates, grouped. */
 #include "database/open.h"
 #include "search/candidates.h"
+#include "search_fixture.h"
 #include "space/enumerate.h"
 #include "space_fixture.h"
 
@@ -164,12 +165,7 @@ TEST_APART(load__search__runs_over_it)
     struct decision d;
     size_t trials = 0;
     while (search_ask(s, &d) == SEARCH_RUN) {
-        struct search_outcome ok = {.kind = OUTCOME_OK,
-                                    .objective = 1 / l.set.space.candidates[d.candidate].seconds,
-                                    .steps = NAN,
-                                    .seconds = NAN,
-                                    .bytes = NAN,
-                                    .device_seconds = NAN};
+        struct search_outcome ok = outcome_of(OUTCOME_OK, 1 / l.set.space.candidates[d.candidate].seconds, NAN);
         search_tell(s, d.candidate, &ok);
         trials++;
     }

@@ -1,5 +1,6 @@
 /* search: replaying strategies against outcomes that are known. */
 #include "search/replay.h"
+#include "search_fixture.h"
 #include "unit_test.h"
 
 #define SIZE 12
@@ -22,26 +23,10 @@ static void fill(struct table *t)
         size_t configuration = 3 - i / 3, batch = i % 3 == 0 ? 2 : i % 3 == 1 ? 1 : 4;
         t->values[i][0] = (double)configuration;
         t->values[i][1] = (double)batch;
-        t->candidates[i] = (struct candidate){.values = t->values[i],
-                                              .identity = 1000 + i,
-                                              .configuration = configuration,
-                                              .memory_class = configuration,
-                                              .micro_batch = (double)batch,
-                                              .zero_stage = NAN,
-                                              .devices = 2,
-                                              .bytes = NAN,
-                                              .usable_bytes = NAN,
-                                              .oom_probability = NAN,
-                                              .seconds = NAN,
-                                              .work = 1};
-        t->outcomes[i].outcome =
-            (struct search_outcome){.kind = batch == 4 ? OUTCOME_FAILED : OUTCOME_OK,
-                                    .out_of_memory = batch == 4,
-                                    .objective = batch == 4 ? NAN : 10 * (double)configuration + (double)batch,
-                                    .steps = NAN,
-                                    .seconds = NAN,
-                                    .bytes = NAN,
-                                    .device_seconds = 3600};
+        t->candidates[i] = candidate_of(t->values[i], (double)batch, NAN, 1000 + i);
+        t->candidates[i].configuration = t->candidates[i].memory_class = configuration;
+        t->outcomes[i].outcome = batch == 4 ? outcome_of(OUTCOME_FAILED, NAN, 3600)
+                                            : outcome_of(OUTCOME_OK, 10 * (double)configuration + (double)batch, 3600);
         t->group_of[i] = 0;
     }
     t->space = (struct search_space){.keys = keys,
