@@ -65,7 +65,6 @@ ask__excluded__rule_reason_and_nearest()
 END
     expect_only_stdout 3
     cp .stdout answer.json
-    expect_any_stdout
     refused() { sql "SELECT json_extract(readfile('answer.json'), '\$.refused[$1].$2')"; }
     expect "[ '$(refused 0 rule)' = small-batches ]" "[ '$(refused 0 reason)' = 'larger ones do not fit' ]"
     expect "[ '$(refused 0 proposal)' = '{\"micro_batch\":8,\"layers\":4}' ]"
@@ -88,10 +87,8 @@ ask__keys_of_an_answer__may_be_proposed_again()
         training_spec: fused=true,false sizes=1,2 note='["said \"so\"", "it'\''s"]' \
         parallel_spec: x=1,2 derive: third='model.lr / 3' rule:: name=one-x \
         require='model.x <> 2 OR parallel_spec.x <> 2' >sweep.toml
-    expect_run status 0 ask -n 100
+    expect_run only_stdout 0 ask -n 100
     cp .stdout asked.json
-    expect_any_stdout
-    expect_no_stderr
     sql "SELECT json_group_array(json_extract(value, '\$.keys')) FROM json_each(readfile('asked.json'), '\$.asked')" \
         >again.json
     expect_run only_stdout 0 ask -d another.db again.json
@@ -101,10 +98,8 @@ ask__keys_of_an_answer__may_be_proposed_again()
     given ask -d another.db <<'END'
 [{"keys": {"model": {"x": 2}, "parallel_spec": {"x": 2}, "training_spec": null}, "by": "me"}, {"parallel_spec.x": 2}]
 END
-    expect_status 3
+    expect_only_stdout 3
     cp .stdout refused.json
-    expect_any_stdout
-    expect_no_stderr
     expect_sql 'one-x|{"x":2}||1|1' "SELECT value ->> 'rule', value -> 'keys' -> 'model',
         value -> 'keys' ->> 'training_spec', value -> 'nearest' -> 'keys' -> 'model' ->> 'x' +
         (value -> 'nearest' -> 'keys' -> 'parallel_spec' ->> 'x') < 4,
@@ -116,10 +111,8 @@ ask__the_same_again__the_same_trial()
 {
     a_sweep
     echo '{"micro_batch": 4, "layers": 2}' >one.json
-    expect_run status 0 ask --by first one.json
+    expect_run only_stdout 0 ask --by first one.json
     cp .stdout first
-    expect_any_stdout
-    expect_no_stderr
     expect_said only_stdout 0 "$(cat first)" ask --by second one.json
     expect_sql 1 "SELECT count(*) FROM trial"
 }

@@ -343,10 +343,7 @@ framed__runner_killed_while_fetching__collected_by_the_next()
     need_fault_points
     for point in frame-written result-fetched; do
         talkative_sweep 2 </dev/null
-        run_killed "$point" run --progress none
-        expect_no_stdout
-        expect_any_stderr
-        expect_status 137
+        expect_after only_stderr 137 run_killed "$point" run --progress none
         run_at_engine 0
         expect_once 2
         cmp engine/volume.*.0/*/1/output.log "$(attempt_file 1 output.log)" || fail "the output differs"
@@ -439,9 +436,8 @@ false|True|True|1|node-a|it ended as its file says|None' ]" "tried | grep '^canc
     mv bin/kubectl bin/real
     printf '#!/bin/sh\n[ "$1" != logs ] || { echo "error: no logs" >&2; exit 1; }\nexec real "$@"\n' >bin/kubectl
     chmod +x bin/kubectl
-    expect_run status 1 check --executor kubernetes
-    expect_stdout_contains '  its file: nothing; its log cannot be fetched: kubectl: no logs'
-    expect_any_stderr
+    expect_said among_stdout 1 '  its file: nothing; its log cannot be fetched: kubectl: no logs' \
+        check --executor kubernetes
 }
 
 framed__system_without_fetch__refused()

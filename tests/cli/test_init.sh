@@ -616,7 +616,6 @@ throughput|1234.5 2000.0 3456.0' "SELECT name, group_concat(value, ' ') FROM
     expect_sql '0.001|8|0
 0.002|4|3
 0.002|4|2' 'SELECT lr, dp, zero FROM results'
-    expect_any_stderr
     printf 'x,rate\n1,"1,234"\n2,"2,345"\n3,"3,456"\n4,"4,567"\n' >open.csv
     run_meshsweep init --from-table open.csv -o -
     expect_only_stdout_contains 0 '# a guess: 1,234 of rate is a number with commas between thousands'
