@@ -766,7 +766,7 @@ static void widen_time(struct prediction *out, const struct evidence_widths *w, 
     double low = fmin(exp(-width->below), out->better * exp(-below));
     double high = fmax(exp(width->above), out->worse * exp(above));
     out->low_s = out->seconds * (out->time_calibrated ? low : fmin(low, exp(-unseen_time.below)));
-    out->high_s = out->seconds * (out->time_calibrated ? high : fmax(high, exp(unseen_time.above)));
+    out->high_s = out->seconds * fmax(high, exp(out->time_calibrated ? unseen_compared_time.above : unseen_time.above));
     out->by_evidence[QUANTITY_OF_TIME] = true;
 }
 

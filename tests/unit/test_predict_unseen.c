@@ -217,10 +217,10 @@ static const struct bounds tables[] = {
     {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
     {"ms-swift.csv", 58, COUNTS_RESERVED, NO_AIM, vary, RANK_MOST_LOADED, 0},
     {"universal-llm-trainer.csv", 49, COUNTS_RESERVED, 0.08, 0.99, 0.137, 1, 0, 0, 0, own_loop, RANK_MOST_LOADED, 0},
-    {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.175, 0.95, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"gdgpt.csv", 66, COUNTS_RESERVED, 0, 0, 0.175, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"libai.csv", 42, COUNTS_RESERVED, 0, 0, 0.07, 1, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"easy-gpt.csv", 15, COUNTS_RESERVED, 0.17, 0.92, 0.595, 0.86, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
-    {"flagperf.csv", 45, COUNTS_DEVICE, 0.095, 0.95, 0.09, 1, 0, 0, 1, NULL, RANK_MOST_LOADED, 0},
+    {"flagperf.csv", 45, COUNTS_DEVICE, 0.095, 0.95, 0.09, 0.99, 0, 0, 1, NULL, RANK_MOST_LOADED, 0},
     {"torchtune.csv", 11, COUNTS_ALLOCATED, 0.105, 0.9, 0.27, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"trainer-guide.csv", 9, COUNTS_DEVICE, 0.10, 0.99, 0.075, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"lightning.csv", 2, COUNTS_ALLOCATED, 0.49, 0, 0.46, 0.5, 1, 0, 0, NULL, RANK_MOST_LOADED, 0},
@@ -242,32 +242,32 @@ static const struct bounds tables[] = {
     {"transformers-benchmarking.csv", 66, COUNTS_DEVICE, 0.17, 0.99, 0.17, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"mingpt.csv", 13, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
     {"bench-deep-compile.csv", 84, COUNTS_ALLOCATED, 0.06, 0.99, 0.30, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
-    {"parallelization-layouts.csv", 297, COUNTS_RESERVED, 0, 0, 0.16, 0.92, 0, 0, 2, own_megatron, RANK_MOST_LOADED, 0},
+    {"parallelization-layouts.csv", 297, COUNTS_RESERVED, 0, 0, 0.16, 0.99, 0, 0, 2, own_megatron, RANK_MOST_LOADED, 0},
     {"lai-proj.csv", 13, COUNTS_RESERVED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
     {"lambda-benchmark.csv", 136, COUNTS_DEVICE, 0.055, 0.99, 0.18, 0.96, 0, 1, 0, NULL, RANK_MOST_LOADED, 0},
     {"fsdp-benchmark.csv", 35, COUNTS_ALLOCATED, 0.03, 1, 0.108, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"timm.csv", 26, COUNTS_ALLOCATED, 0, 0, 0.19, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"democratizing-llm-ft.csv", 20, COUNTS_ALLOCATED, 0.065, 0.99, 0.33, 0.7, 0, 0, 0, own_qwen, RANK_FIRST, 0},
     {"simumax.csv", 43, COUNTS_ALLOCATED, 0.05, 0.94, 0.235, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
-    {"lucie-training.csv", 77, COUNTS_ALLOCATED, 0, 0, 0.345, 0.8, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"lucie-training.csv", 77, COUNTS_ALLOCATED, 0, 0, 0.345, 0.9, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"dgxc-benchmarking.csv", 106, COUNTS_ALLOCATED, 0, 0, 0.07, 0.99, 0, 0, 1, NULL, RANK_FIRST, 0},
     {"llm-ft-idris.csv", 20, COUNTS_ALLOCATED, 0, 0, 0.12, 0.99, 0, 0, 0, own_qwen, RANK_FIRST, 0},
     {"lambda-benchmark-later.csv", 159, COUNTS_DEVICE, 0, 0, 0.135, 0.96, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
-    {"megatron-tutorials.csv", 54, COUNTS_DEVICE, 0.06, 0.99, 0.14, 0.93, 0, 1, 3, NULL, RANK_MOST_LOADED, 0},
+    {"megatron-tutorials.csv", 54, COUNTS_DEVICE, 0.06, 0.99, 0.14, 0.97, 0, 0, 3, NULL, RANK_MOST_LOADED, 0},
     {"minitrainbench.csv", 35, COUNTS_ALLOCATED, 0.21, 0.97, 0.31, 0.9, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"gollem.csv", 21, COUNTS_ALLOCATED, 0.29, 0.66, 0.71, 0.6, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"milabench.csv", 68, COUNTS_DEVICE, 0.04, 0.99, 0.27, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
-    {"ptd-benchmark.csv", 108, COUNTS_ALLOCATED, 0.048, 1, 0.24, 0.77, 0, 8, 0, NULL, RANK_FIRST, 0},
+    {"ptd-benchmark.csv", 108, COUNTS_ALLOCATED, 0.048, 1, 0.24, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"gipfelsturm.csv", 42, COUNTS_ALLOCATED, 0.015, 0.99, 0.15, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"lsaie.csv", 30, COUNTS_ALLOCATED, 0.01, 1, 0.09, 1, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"nano-megatron.csv", 18, COUNTS_ALLOCATED, 0.13, 0.99, 0.13, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"supercomputing-for-ai.csv", 27, COUNTS_RESERVED, 0.165, 0.99, 0.115, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
-    {"attention-benchmark.csv", 22, COUNTS_ALLOCATED, 0.03, 0.99, 0.2, 0.89, 0, 1, 0, NULL, RANK_FIRST, 25e9},
-    {"ml-infrastructure-engineer.csv", 21, COUNTS_ALLOCATED, 0.055, 0.99, 0.135, 0.9, 0, 2, 0, NULL, RANK_MOST_LOADED,
+    {"attention-benchmark.csv", 22, COUNTS_ALLOCATED, 0.03, 0.99, 0.2, 0.94, 0, 0, 0, NULL, RANK_FIRST, 25e9},
+    {"ml-infrastructure-engineer.csv", 21, COUNTS_ALLOCATED, 0.055, 0.99, 0.135, 0.89, 0, 0, 0, NULL, RANK_MOST_LOADED,
      50e9},
-    {"ml-infrastructure-engineer-ethernet.csv", 10, COUNTS_ALLOCATED, 0.08, 0.99, 0.28, 0.88, 0, 0, 0, NULL, RANK_FIRST,
+    {"ml-infrastructure-engineer-ethernet.csv", 10, COUNTS_ALLOCATED, 0.08, 0.99, 0.28, 0.99, 0, 0, 0, NULL, RANK_FIRST,
      2.35e9},
-    {"paip-pretrain.csv", 26, COUNTS_ALLOCATED, 0, 0, 0.19, 0.87, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"paip-pretrain.csv", 26, COUNTS_ALLOCATED, 0, 0, 0.19, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"megatron-deepspeed-lock-clock.csv", 11, COUNTS_ALLOCATED, 0.25, 0.26, 0.205, 0.99, 1, 0, 0, NULL,
      RANK_MOST_LOADED, 0},
     {"modalities.csv", 115, COUNTS_ALLOCATED, 0, 0, 0.1, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
@@ -286,15 +286,15 @@ static const struct bounds tables[] = {
     {"halo.csv", 116, COUNTS_ALLOCATED, 0.19, 0.88, 0.43, 0.87, 0, 1, 0, NULL, RANK_FIRST, 0},
     {"poc-training.csv", 14, COUNTS_RESERVED, 0.055, 0.99, 0.185, 0.99, 0, 0, 0, NULL, RANK_LAST, 50e9},
     {"poc-training-ddp.csv", 1, COUNTS_ALLOCATED, 0.015, 0.99, 0.115, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
-    {"bench-cluster.csv", 26, COUNTS_ALLOCATED, 0.17, 0.95, 0.425, 0.37, 0, 5, 0, NULL, RANK_FIRST, 0},
+    {"bench-cluster.csv", 26, COUNTS_ALLOCATED, 0.17, 0.95, 0.425, 0.72, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"orcd.csv", 10, COUNTS_ALLOCATED, 0.01, 0.99, 0.16, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
-    {"orcd-mi355x.csv", 19, COUNTS_DEVICE, 0.09, 0.99, 0.215, 0.83, 0, 0, 1, NULL, RANK_LAST, 0},
+    {"orcd-mi355x.csv", 19, COUNTS_DEVICE, 0.09, 0.99, 0.215, 0.99, 0, 0, 1, NULL, RANK_LAST, 0},
     {"distributed-pretraining-llm.csv", 7, COUNTS_ALLOCATED, 0, 0, 0.11, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"lambda-torchtitan.csv", 25, COUNTS_RESERVED, 0.07, 0.99, 0.195, 0.99, 0, 0, 0, NULL, RANK_FIRST, 100e9},
     {"ulysses.csv", 30, COUNTS_ALLOCATED, 0.14, 0.99, 0.54, 0.86, 0, 0, 0, NULL, RANK_FIRST, 6.5e9},
     {"cs336-forks.csv", 40, COUNTS_ALLOCATED, 0.18, 0.87, 0.275, 0.97, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
-    {"awsome-distributed-ai.csv", 16, COUNTS_ALLOCATED, 0, 0, 0.41, 0.56, 0, 2, 0, NULL, RANK_LAST, 50e9},
-    {"awsome-distributed-ai-b300.csv", 39, COUNTS_ALLOCATED, 0, 0, 0.42, 0.33, 0, 3, 0, NULL, RANK_LAST, 100e9},
+    {"awsome-distributed-ai.csv", 16, COUNTS_ALLOCATED, 0, 0, 0.41, 0.87, 0, 0, 0, NULL, RANK_LAST, 50e9},
+    {"awsome-distributed-ai-b300.csv", 39, COUNTS_ALLOCATED, 0, 0, 0.42, 0.89, 0, 0, 0, NULL, RANK_LAST, 100e9},
     {"pretraining-bench.csv", 5, COUNTS_ALLOCATED, 0.09, 0.99, 0.06, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"moe-modelzoo.csv", 8, COUNTS_ALLOCATED, 0, 0, 0.235, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
@@ -312,8 +312,10 @@ TEST(predictions__unseen_tables__within_their_bounds)
 struct quantity {
     enum predicted_quantity which;
     const char *table, *name;
-    const struct unseen_spread *spread;
-    double inside_least, far_most; /* of each derivation, by the others */
+    const struct unseen_spread *of_new, *of_compared; /* NULL: nothing is learned of these */
+    double inside_least, far_most;                    /* of each derivation, by the others */
+    size_t worst;                                     /* but for this one */
+    double worst_inside, worst_far;
 };
 
 /* A row of such a table, with what is compared now. */
@@ -349,7 +351,7 @@ static void take_interval(const struct prediction *found, enum predicted_quantit
     out->is_new = found->by_evidence[which] && !(is_time ? found->time_calibrated : found->memory_calibrated);
     out->low = is_time ? found->low_s / found->seconds : found->measured_low / found->measured_bytes;
     out->high = is_time ? found->high_s / found->seconds : found->measured_high / found->measured_bytes;
-    if (!out->is_new)
+    if (!out->is_new && !(is_time && found->by_evidence[which]))
         return;
     evidence_widths_of(out->framework, NULL, &w);
     feature_set below = out->features & ~(1U << FEATURE_FP32), above = out->features & ~(1U << FEATURE_NETWORK);
@@ -397,23 +399,24 @@ static double weight_of(const struct firsts *f, const struct first *row)
 
 /* The two halves of ln(measured / predicted) of what is estimated, each as half of a normal distribution about 0. Rows
  * of a source and a kind share what was not known of it, so they are one sample. */
-static struct unseen_spread learn(const struct firsts *f, size_t without)
+static struct unseen_spread learn(const struct firsts *f, bool is_new, size_t without)
 {
     double squares[2] = {0}, weights[2] = {0};
     for (size_t i = 0; i < f->count; i++) {
         const struct first *row = &f->rows[i];
         double off = log(fmax(RATIO_LEAST, 1 + (row->ratio - 1) / fmax(row->estimated, UNSEEN_ESTIMATED)));
-        double weight = row->is_new && row->derivation != without ? weight_of(f, row) : 0;
+        double weight = row->is_new == is_new && row->derivation != without ? weight_of(f, row) : 0;
         squares[off > 0] += weight * off * off;
         weights[off > 0] += weight;
     }
     return (struct unseen_spread){1.645 * sqrt(squares[0] / weights[0]), 1.645 * sqrt(squares[1] / weights[1])};
 }
 
+/* `spread`: of its kind; NULL: nothing is learned of that. */
 static void count_first(struct unseen *u, const struct first *row, const struct unseen_spread *spread)
 {
     double low = row->low, high = row->high;
-    if (row->is_new) {
+    if (spread) {
         low = fmin(low, evidence_of_estimated(row->estimated, -spread->below));
         high = fmax(high, evidence_of_estimated(row->estimated, spread->above));
     }
@@ -422,12 +425,12 @@ static void count_first(struct unseen *u, const struct first *row, const struct 
 
 static void leave_out(const struct firsts *all, const struct quantity *q, size_t derivation)
 {
-    const struct unseen_spread spread = learn(all, derivation);
+    const struct unseen_spread spread = learn(all, true, derivation), compared = learn(all, false, derivation);
     struct unseen u = {.rows = 0};
     size_t new_kinds = 0;
     for (size_t i = 0; i < all->count; i++)
         if (all->rows[i].derivation == derivation) {
-            count_first(&u, &all->rows[i], &spread);
+            count_first(&u, &all->rows[i], all->rows[i].is_new ? &spread : q->of_compared ? &compared : NULL);
             new_kinds += all->rows[i].is_new;
         }
     if (u.rows == 0)
@@ -436,7 +439,17 @@ static void leave_out(const struct firsts *all, const struct quantity *q, size_t
                   "beyond twice the interval\n",
                   q->name, derivation, exp(-spread.below), exp(spread.above), u.rows, new_kinds,
                   100 * (double)u.inside / (double)u.rows, u.far);
-    assert_true((double)u.inside >= q->inside_least * (double)u.rows && (double)u.far <= q->far_most * (double)u.rows);
+    double inside_least = derivation == q->worst ? q->worst_inside : q->inside_least;
+    double far_most = derivation == q->worst ? q->worst_far : q->far_most;
+    assert_true((double)u.inside >= inside_least * (double)u.rows && (double)u.far <= far_most * (double)u.rows);
+}
+
+static void assert_learned(const struct firsts *all, bool is_new, const char *name, const struct unseen_spread *as)
+{
+    const struct unseen_spread spread = learn(all, is_new, 0);
+    print_message("unseen_%s = {%.2f, %.2f}\n", name, spread.below, spread.above);
+    assert_float_equal(spread.below, as->below, 0.05);
+    assert_float_equal(spread.above, as->above, 0.05);
 }
 
 static void leave_each_out(const struct quantity *q)
@@ -450,17 +463,19 @@ static void leave_each_out(const struct quantity *q)
         take_firsts(&first, q->which, &at, &all);
     for (size_t d = 1; d <= all.rows[all.count - 1].derivation; d++)
         leave_out(&all, q, d);
-    const struct unseen_spread spread = learn(&all, 0);
-    print_message("const struct unseen_spread unseen_%s = {%.2f, %.2f};\n", q->name, spread.below, spread.above);
-    assert_float_equal(spread.below, q->spread->below, 0.05);
-    assert_float_equal(spread.above, q->spread->above, 0.05);
+    assert_learned(&all, true, q->name, q->of_new);
+    if (q->of_compared)
+        assert_learned(&all, false, "compared_time", q->of_compared);
 }
 
 /* What each derivation says of intervals that know nothing of it. The third had a loop without autocast and with
  * padding masks, of which nothing had been known, in kinds that were compared; the seventh a loop that keeps whole
- * gradients while it accumulates; the eighth Megatron's layouts in a trainer that is not Megatron's. */
+ * gradients while it accumulates; the eighth Megatron's layouts in a trainer that is not Megatron's. The 24th had
+ * experts of Megatron's whose layers wait for the host, of which the comparisons, by CUDA graphs, had said nothing. */
 TEST(first_predictions__each_derivation_left_out__inside_the_interval)
 {
-    leave_each_out(&(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, 0.73, 0.13});
-    leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, 0.20, 0.43});
+    leave_each_out(
+        &(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, NULL, 0.73, 0.13, 0, 0, 0});
+    leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, &unseen_compared_time,
+                                      0.74, 0.09, 24, 0.4, 0.3});
 }
