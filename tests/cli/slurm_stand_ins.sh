@@ -20,7 +20,7 @@ end_what_sleeps()
 {
     local process
     for process in $(pgrep -x sleep); do
-        case $(readlink "/proc/$process/cwd") in "$PWD"*) kill "$process" ;; esac
+        case $(readlink "/proc/$process/cwd") in "$PWD"*) kill "$process" 2>/dev/null || : ;; esac
     done
 }
 
