@@ -137,6 +137,7 @@ int prediction_report_add_plan(struct prediction_report *r, const struct predict
 /* --- the report --- */
 
 static const char *const quantity_words[PREDICTED_QUANTITIES] = {"memory", "time"};
+static const char *const wider_than_compared[] = {"", ", and upwards at least as those of sources not seen before"};
 
 /* Once for each framework, with the features of any of its plans that have their interval from comparisons. */
 static int add_evidence(struct db *db, enum predicted_quantity q, struct buffer *out, struct error *e)
@@ -155,8 +156,8 @@ static int add_evidence(struct db *db, enum predicted_quantity q, struct buffer 
             continue;
         buffer_printf(out,
                       "\nthe intervals of %s are as wide as the errors of predictions in comparisons with "
-                      "published runs:\n",
-                      quantity_words[q]);
+                      "published runs%s:\n",
+                      quantity_words[q], wider_than_compared[q]);
         evidence_describe(stmt_text(s, 0), q, features, out);
         features = 0;
     }

@@ -32,6 +32,7 @@ predict__before_any_run__predictions_alone()
     expect_stdout_contains 'trainer: no measurement of time to compare with, so as wide as the widest of other '\
 'frameworks'
     expect_stdout_matches '^  megatron, devices not measured on: nine in ten of 107 runs within [0-9]+ %'
+    expect_stdout_matches 'time are .* published runs, and upwards at least as those of sources not seen before:$'
     expect_no_file results.db
 }
 
