@@ -1,5 +1,6 @@
 #include "trainer/model.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tgmath.h>
@@ -154,6 +155,7 @@ static void linear_backward(real *d_in, const real *in, const real *d_out, struc
  * bias[outputs]. statistics[2 × rows] saves each row's mean and reciprocal standard deviation. */
 static void layernorm_forward(real *out, real *statistics, const real *in, struct affine a)
 {
+    assert(a.bias);
     for (size_t i = 0; i < a.rows; i++, in += a.outputs, out += a.outputs) {
         real mean = 0, variance = 0;
         for (size_t j = 0; j < a.outputs; j++)
