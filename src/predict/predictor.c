@@ -439,7 +439,7 @@ void predictor_free(struct predictor *p)
 
 static int no_coefficient(const char *name, bool is_time, struct error *e)
 {
-    const char *names[64];
+    const char *names[128];
     size_t count = coefficient_names(is_time, names, LENGTH(names));
     const char *near = suggest_nearest(name, names, count);
     return error_set(e, ERROR_USAGE, "there is no coefficient \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",

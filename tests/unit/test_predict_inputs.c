@@ -804,8 +804,8 @@ TEST(predictor_set__coefficient_of_the_file__changes_what_is_predicted)
     double before = predict(p)->memory.most.bytes;
     FAIL_IF(predictor_set(p, "base_bytes", false, 2.5 * GIB, &e));
     assert_float_equal(predict(p)->memory.most.bytes, before + 2.5 * GIB - 1e8, 1);
-    FAILS_WITH(predictor_set(p, "base_byte", false, 1, &e),
-               "there is no coefficient \"base_byte\"; did you mean \"base_bytes\"?");
+    FAILS_WITH(predictor_set(p, "bufers", false, 1, &e), /* the last of them */
+               "there is no coefficient \"bufers\"; did you mean \"buffers\"?");
     FAILS(predictor_set(p, "sigma", true, 0, &e));
 }
 
