@@ -1,15 +1,8 @@
 # Turns the table of commands into C: their structs of options, or what dispatch and help read.
-#   awk -f commands.awk -v what=header src/commands/commands.toml > src/commands/commands.h
-#   awk -f commands.awk -v what=source src/commands/commands.toml > commands_table.c
+#   awk -f rows.awk -f commands.awk -v what=header src/commands/commands.toml > src/commands/commands.h
+#   awk -f rows.awk -f commands.awk -v what=source src/commands/commands.toml > commands_table.c
 # It reads the TOML that the table is written in: one key a line, rows of options as inline tables, texts in quotes, lines
 # of an example between """.
-
-function fail(why)
-{
-    print FILENAME ": " why > "/dev/stderr"
-    failed = 1
-    exit 1
-}
 
 # A list of words in C: a name as it is, ["a", "b"] as an array.
 function words_of(value)
@@ -17,29 +10,6 @@ function words_of(value)
     if (value ~ /^\[/)
         return "(const char *const[]){" substr(value, 2, length(value) - 2) ", NULL}"
     return unquoted(value)
-}
-
-function unquoted(value)
-{
-    return substr(value, 2, length(value) - 2)
-}
-
-function take(row,    rest, key, value)
-{
-    split("", field)
-    rest = substr(row, 2)
-    while (match(rest, /^,? *[a-z_]+ = /)) {
-        key = substr(rest, RSTART, RLENGTH)
-        gsub(/[, =]/, "", key)
-        rest = substr(rest, RLENGTH + 1)
-        if (!match(rest, /^"([^"\\]|\\.)*"/) && !match(rest, /^\[[^]]*\]/) && !match(rest, /^[a-z0-9.+-]+/))
-            fail("not a value: " rest)
-        value = substr(rest, 1, RLENGTH)
-        field[key] = value
-        rest = substr(rest, RLENGTH + 1)
-    }
-    if (rest !~ /^ *\}$/)
-        fail("not the end of a row: " rest)
 }
 
 # The rows of a table of options, those of groups and shared ones in their place.

@@ -1,36 +1,7 @@
 # Turns the table of what predictions read into C: a constant for each row, or the rows.
-#   awk -f inputs.awk -v what=header src/predict/inputs.toml > src/predict/input_numbers.h
-#   awk -f inputs.awk -v what=source src/predict/inputs.toml > input_rows.c
+#   awk -f rows.awk -f inputs.awk -v what=header src/predict/inputs.toml > src/predict/input_numbers.h
+#   awk -f rows.awk -f inputs.awk -v what=source src/predict/inputs.toml > input_rows.c
 # It reads the TOML that the table is written in: one row a line, an inline table; rows of words are lists of texts.
-
-function fail(why)
-{
-    print FILENAME ": " why > "/dev/stderr"
-    failed = 1
-    exit 1
-}
-
-function unquoted(value)
-{
-    return substr(value, 2, length(value) - 2)
-}
-
-function take(row,    rest, key)
-{
-    split("", field)
-    rest = substr(row, 2)
-    while (match(rest, /^,? *[a-z]+ = /)) {
-        key = substr(rest, RSTART, RLENGTH)
-        gsub(/[, =]/, "", key)
-        rest = substr(rest, RLENGTH + 1)
-        if (!match(rest, /^"([^"\\]|\\.)*"/) && !match(rest, /^\[[^]]*\]/))
-            fail("not a value: " rest)
-        field[key] = substr(rest, 1, RLENGTH)
-        rest = substr(rest, RLENGTH + 1)
-    }
-    if (rest !~ /^ *\}$/)
-        fail("not the end of a row: " rest)
-}
 
 # The member that "plan.micro_batch" is of, and its kind.
 function place(name,    kind, target, member)

@@ -280,13 +280,13 @@ map__drawn__has_floors_and_includes()
 # Debian has one, Fedora and Arch another, small systems a third.
 scripts__with_each_awk__print_the_same()
 {
-    local awk script made
+    local awk script made by=(-f "$source_dir/scripts/rows.awk" -f)
     mapped_tree
     mv tree/build-map drawn
     mkdir bin
     made='manual_page:docs/reference.md commands:src/commands/commands.toml inputs:src/predict/inputs.toml'
     for script in $made; do
-        awk -f "$source_dir/scripts/${script%:*}.awk" -v what=source "$source_dir/${script#*:}" >"${script%:*}"
+        awk "${by[@]}" "$source_dir/scripts/${script%:*}.awk" -v what=source "$source_dir/${script#*:}" >"${script%:*}"
     done
     for awk in gawk 'gawk --posix' mawk 'busybox awk' original-awk; do
         type -P "${awk%% *}" >/dev/null || continue
@@ -296,7 +296,7 @@ scripts__with_each_awk__print_the_same()
         (PATH=$PWD/bin:$PATH mapped_tree)
         expect "diff -r drawn tree/build-map"
         for script in $made; do
-            bin/awk -f "$source_dir/scripts/${script%:*}.awk" -v what=source "$source_dir/${script#*:}" >again
+            bin/awk "${by[@]}" "$source_dir/scripts/${script%:*}.awk" -v what=source "$source_dir/${script#*:}" >again
             expect "cmp ${script%:*} again"
         done
         echo 'int x = sqlite3_step(s); /* exit(1) */' >tree/src/run/a.c
@@ -308,10 +308,10 @@ scripts__with_each_awk__print_the_same()
 # What it does not understand would be an option less.
 tables__row_that_cannot_be_read__refused()
 {
-    local script table message
+    local script table message by=(-f "$source_dir/scripts/rows.awk" -f)
     while IFS='|' read -r script table message; do
         printf '%b\n' "$table" >table.toml
-        run_command awk -f "$source_dir/scripts/$script.awk" -v what=source table.toml
+        run_command awk "${by[@]}" "$source_dir/scripts/$script.awk" -v what=source table.toml
         expect_among_stderr 1 "table.toml: $message"
     done <<'END'
 commands|[a]\nsummary = "x"\n[a.options]\nb = { help = "c", least 1 }|not the end of a row: , least 1 }
