@@ -24,6 +24,7 @@
 #define OUTER_TENSORS 4.0               /* embeddings, the last norm and the head, or fewer */
 #define REDUCE_COPIES 4.0               /* of FSDP's gradients: step_time.h */
 #define SCAN (201e12 * 3 / 16 / 2039e9) /* FLOPs per byte of device memory */
+#define SCAN_TRAINED 1.5                /* times that of Mamba-2, both passes taken together: step_time.h */
 #define LAYOUTS (201e12 / 2039e9)       /* FLOPs of an A100's attention per byte of its memory */
 #define LONG_ATTENTION (1.4 / 2)        /* of the weight, that is left for long sequences: step_time.h */
 #define DETERMINISTIC (1 / 3.5 + 2.5 / 3.5 * 1.2) /* of the kernel's time: 2.5 of 3.5 FLOPs are backward */
@@ -226,12 +227,12 @@ static double busiest(const struct plan_time *t)
 
 static void add_layer_products(const struct plan_time *t, struct terms *out)
 {
-    double share = t->tokens / (t->layers * t->tensor);
-    double more = busiest(t) - 1;
+    double share = t->tokens / (t->layers * t->tensor), more = busiest(t) - 1;
     double products = t->matrix_passes * (t->token.matrices + more * t->token.routed) + t->once_more.matrices +
                       more * t->once_more.routed;
     out->x[TIME_MATRICES] = share * products / matrix_peak(t);
-    out->x[TIME_ATTENTION] = t->passes * share * t->token.scan / (SCAN * t->bandwidth);
+    double scan = (t->a->mixer == MIXER_MAMBA2 ? SCAN_TRAINED : 1) * t->token.scan;
+    out->x[TIME_ATTENTION] = t->passes * share * scan / (SCAN * t->bandwidth);
     if (t->plan->flash_attention) {
         out->x[TIME_ATTENTION] += share * (t->passes * t->token.attention + t->once_more.attention) / attention_rate(t);
         return;

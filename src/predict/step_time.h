@@ -26,7 +26,9 @@
  *                 deterministic: the backward pass 1.2 times                                                      [27]
  *                 chunked scans of mixers, which are memory-bound: 3/16 of an A100's attention rate,     [10]
  *                 scaled by memory bandwidth. There Mamba-2's scan takes as long as attention of the
- *                 same width at 2,048 tokens, with 768 FLOPs against attention's 4,096
+ *                 same width at 2,048 tokens, with 768 FLOPs against attention's 4,096. That is its
+ *                 forward pass: trained, on H100 (four releases' Nemotron 3 Nano of
+ *                 Megatron-Bridge), it takes 1.5 times as long. The gated delta rule does not
  *                 adapters: r - 1 passes for matrices; leading frozen layers: 1 pass
  *                 recompute by operations: every second product again                                    [7]
  *                 selective recompute: the modules in recompute_modules, or the attention, again        [13]
