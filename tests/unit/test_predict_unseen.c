@@ -297,6 +297,13 @@ static const struct bounds tables[] = {
     {"awsome-distributed-ai-b300.csv", 39, COUNTS_ALLOCATED, 0, 0, 0.42, 0.89, 0, 0, 0, NULL, RANK_LAST, 100e9},
     {"pretraining-bench.csv", 5, COUNTS_ALLOCATED, 0.09, 0.99, 0.06, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"moe-modelzoo.csv", 8, COUNTS_ALLOCATED, 0, 0, 0.235, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
+    {"large-scale-ai-engineering.csv", 19, COUNTS_RESERVED, NO_AIM, NULL, RANK_FIRST, 25e9},
+    {"large-scale-ai-teams.csv", 35, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED, 25e9},
+    {"llm-training-scaling.csv", 6, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
+    {"training-parallelism-strategies.csv", 7, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_MOST_LOADED, 0},
+    {"lumen.csv", 15, COUNTS_DEVICE, NO_AIM, NULL, RANK_LAST, 0},
+    {"qat-precision-bench.csv", 59, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
+    {"mini-llm-distributed-training.csv", 7, COUNTS_ALLOCATED, NO_AIM, NULL, RANK_FIRST, 0},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
