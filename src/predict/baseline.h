@@ -22,7 +22,7 @@ double memory_line_bytes(const struct memory_line *line, double micro_batch);
 struct timed_run {
     double predicted_s; /* by the model, before the run */
     double measured_s;
-    double peak_s; /* step_peak_seconds (step_time.h) */
+    double peak_s; /* flops_peak_seconds (flops.h) */
 };
 
 struct baseline_comparison {

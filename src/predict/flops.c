@@ -6,6 +6,8 @@
 #include "predict/mixer.h"
 #include "predict/tuning.h"
 
+#define NEWTON_SCHULZ 5.0 /* iterations */
+
 static double latent_weights(const struct architecture *a)
 {
     double h = (double)a->hidden, q = (double)a->q_lora_rank, c = (double)a->kv_lora_rank;
@@ -179,4 +181,30 @@ void flops_per_step(const struct architecture *a, const struct training_plan *pl
     if (plan->frozen_layers > 0)
         out->recompute *= 1 - frozen_share(a, plan);
     out->hardware = out->model + out->recompute;
+}
+
+double flops_peak_seconds(const struct architecture *a, const struct training_plan *plan, double peak_flops)
+{
+    struct step_flops flops;
+    flops_per_step(a, plan, ATTENTION_FULL, &flops);
+    return flops.model / (plan_world(plan) * peak_flops);
+}
+
+/* Of `weights` in matrices of `rows` by `columns`. */
+static double orthogonalised(double weights, double rows, double columns)
+{
+    double m = fmin(rows, columns), n = fmax(rows, columns);
+    return NEWTON_SCHULZ * weights * (4 * m + 2 * m * m / n);
+}
+
+double flops_orthogonalised(const struct architecture *a, const struct training_plan *plan)
+{
+    struct layer_parameters layer;
+    architecture_layer(a, &layer);
+    double h = (double)a->hidden, kv = (double)a->kv_heads * (double)a->head_dim;
+    double narrow = architecture_is_latent(a) ? 0 : 2 * h * kv * layer.attention_blocks;
+    double dense = orthogonalised(layer.attention - narrow, h, h) + orthogonalised(narrow, h, kv) +
+                   orthogonalised(layer.mlp, h, (double)a->ffn);
+    double experts = orthogonalised(layer.experts, architecture_expert_input(a), (double)a->expert_ffn);
+    return dense / (double)plan->tensor + experts / ((double)plan->expert_tensor * (double)plan->expert);
 }

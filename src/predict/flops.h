@@ -55,3 +55,12 @@ void flops_recomputed(const struct architecture *a, const struct training_plan *
 
 void flops_per_step(const struct architecture *a, const struct training_plan *plan,
                     enum attention_convention convention, struct step_flops *out);
+
+/* Seconds of a step at the devices' peak: model FLOPs (ATTENTION_FULL) / (W · peak). Divided by an MFU, this is the
+ * baseline's prediction (calibration.h). */
+double flops_peak_seconds(const struct architecture *a, const struct training_plan *plan, double peak_flops);
+
+/* Muon's step of a layer, on average over the layers of a rank: five Newton-Schulz iterations of each matrix, whose two
+ * sides are m <= n, of 4·n·m² + 2·m³ (kellerjordan.github.io/posts/muon). Latent attention and mixers count as square
+ * matrices of the hidden width; tensor parallelism divides it all, as Megatron-LM's blockwise mode does at most. */
+double flops_orthogonalised(const struct architecture *a, const struct training_plan *plan);

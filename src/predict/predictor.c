@@ -695,7 +695,7 @@ static void add_time(struct predictor *p, const struct architecture *a, const st
     out->has_time = step_predict(a, plan, cluster, row, &out->step, &ignored) == 0;
     if (!out->has_time)
         return;
-    out->peak_seconds = step_peak_seconds(a, plan, cluster);
+    out->peak_seconds = flops_peak_seconds(a, plan, cluster->device->peak_flops);
     out->peak_flops = out->devices * cluster->device->peak_flops;
     out->by_baseline = baseline > 0;
     out->seconds = baseline > 0 ? baseline * out->peak_seconds : out->step.seconds;

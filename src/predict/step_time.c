@@ -963,14 +963,10 @@ static void add_step(const struct plan_time *t, struct terms *out)
         out->x[TIME_LAUNCH] += t->cluster->device->launch_factor * COPY_LAUNCHES * t->framework->time.gathered_tensors *
                                t->layers / p * t->shards;
     add_offload(t, dense + experts, shards, out);
+    if (t->plan->optimizer == OPTIMIZER_MUON && t->plan->tuning == TUNING_FULL)
+        out->x[TIME_MATRICES] += t->layers / p * trained_share(t) * flops_orthogonalised(t->a, t->plan) /
+                                 (t->plan->zero_stage < 3 ? shards : 1) / peak_in(t, PRECISION_BF16);
     out->x[TIME_STEP] += (OUTER_TENSORS + tensors * t->layers / p) / STEPPED_TENSORS;
-}
-
-double step_peak_seconds(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster)
-{
-    struct step_flops flops;
-    flops_per_step(a, plan, ATTENTION_FULL, &flops);
-    return flops.model / (plan_world(plan) * cluster->device->peak_flops);
 }
 
 int step_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
@@ -993,7 +989,7 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
         .sigma = sigma,
         .bubble_s = waiting,
         .tokens_per_s = plan_global_batch(plan) * (double)plan->sequence / seconds,
-        .mfu = step_peak_seconds(a, plan, cluster) / seconds,
+        .mfu = flops_peak_seconds(a, plan, cluster->device->peak_flops) / seconds,
     };
     memcpy(out->terms, terms.x, sizeof out->terms);
     return 0;

@@ -103,6 +103,8 @@
  *                 twice under stage 3 and once under FSDP's stage 2
  *   optimizer     bytes per parameter of the rank's shard / device memory: 30, or without a master copy  [30]
  *                 7 numbers, 20 by kernels of lists of tensors
+ *   matrices      Muon: its products (flops_orthogonalised), in bf16; of the rank's share below stage 3,   flops.h
+ *                 of all above, whose ranks gather each matrix
  *   launch        ZeRO stage 1: a copy per rank and gathered tensor (coefficients.h)
  *   offload       over PCIe, per parameter of the rank: 2 for it, and 4·m more if it is on the host; 2·m for
  *                 its gradient (m is 1 below stage 2), and where the host accumulates (DeepSpeed) 4 for the [29]
@@ -235,7 +237,3 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
 
 /* Returns whether GPTQ's weights are unpacked by torch's operations. */
 bool step_unpacks(const struct training_plan *plan, const struct framework *framework);
-
-/* Seconds of a step at the devices' peak: model FLOPs (ATTENTION_FULL) / (W · peak). Divided by an MFU, this is the
- * baseline's prediction (calibration.h). */
-double step_peak_seconds(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster);

@@ -294,6 +294,24 @@ static double utilisation_of_row(const struct shared_table *t, size_t row, const
 /* MosaicML counts 6 per parameter and full attention, and reports MFU in percent. Two parts of the table are
  * against the peak of fp8, twice that of bf16. Slow rows, whose speed has two digits, would test the
  * rounding. */
+/* Square matrices take 5 · 6·n³ each, those of the MLP 5 · (4·n·m² + 2·m³). */
+TEST(flops_orthogonalised__gpt__by_hand)
+{
+    const double h = 512, f = 2048, kv = 128;
+    struct architecture a = sized(3, h, 4, 1000);
+    struct training_plan plan = {.sequence = 64};
+    a.biases = false;
+    completed(&a, &plan);
+    double square = 5 * 6 * h * h * h, mlp = 5 * (4 * f * h * h + 2 * h * h * h);
+    assert_close(flops_orthogonalised(&a, &plan), 4 * square + 2 * mlp, 1e-12);
+    plan.tensor = 2;
+    assert_close(flops_orthogonalised(&a, &plan), (4 * square + 2 * mlp) / 2, 1e-12);
+    plan.tensor = 1;
+    a.kv_heads = 1;
+    double narrow = 5 * (4 * h * kv * kv + 2 * kv * kv * kv);
+    assert_close(flops_orthogonalised(&a, &plan), 2 * square + 2 * narrow + 2 * mlp, 1e-12);
+}
+
 TEST(flops_per_step__mpt_table__its_mfu)
 {
     HELD(shared_table) t;

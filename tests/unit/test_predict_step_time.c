@@ -1,4 +1,5 @@
 /* predict: step time, against its own arithmetic. */
+#include "predict/flops.h"
 #include "predict/memory.h"
 #include "step_fixture.h"
 
@@ -303,6 +304,19 @@ TEST(step_predict__fsdp2_pipeline__sends_a_stage_once)
     assert_true(term(plan, "fsdp2", TIME_DATA_INTER) >= few);
     double deepspeed = term(plan, "deepspeed", TIME_DATA_INTER);
     assert_true(deepspeed > term(BUT(plan, it.micro_batches = 8), "deepspeed", TIME_DATA_INTER));
+}
+
+/* Its products are a rank's share where states are sharded, and all where weights are, too. */
+TEST(step_predict__muon__orthogonalises_once_a_step)
+{
+    struct training_plan plan = {.data = 4, .micro_batches = 2, .sequence = 512, .zero_stage = 3}, adam = plan;
+    struct architecture a = gpt(24, 2048, 16);
+    plan.optimizer = OPTIMIZER_MUON;
+    completed(&a, &plan);
+    double all = 24 * flops_orthogonalised(&a, &plan) / a100()->device->peak_flops;
+    assert_close(term(plan, "fsdp2", TIME_MATRICES) - term(adam, "fsdp2", TIME_MATRICES), all, 1e-9);
+    plan.zero_stage = adam.zero_stage = 1;
+    assert_close(term(plan, "megatron", TIME_MATRICES) - term(adam, "megatron", TIME_MATRICES), all / 4, 1e-9);
 }
 
 /* The Trainer's models launch each expert of a rank by itself, a loop over 62 of them for longer than all else. */
