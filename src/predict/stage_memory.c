@@ -11,7 +11,8 @@ double stage_moment_bytes(enum optimizer optimizer, double width)
 {
     static const double numbers[OPTIMIZER_END] =
         {[OPTIMIZER_ADAM] = 2, [OPTIMIZER_LION] = 1, [OPTIMIZER_MUON] = 1, [OPTIMIZER_SGD_MOMENTUM] = 1};
-    static const double quantised[OPTIMIZER_END] = {[OPTIMIZER_ADAM_8BIT] = 2, [OPTIMIZER_ADAM_4BIT] = 1};
+    static const double quantised[OPTIMIZER_END] =
+        {[OPTIMIZER_ADAM_8BIT] = 2, [OPTIMIZER_ADAM_TORCH_8BIT] = 2, [OPTIMIZER_ADAM_TORCH_4BIT] = 1};
     return numbers[optimizer] * width + quantised[optimizer];
 }
 
@@ -145,6 +146,15 @@ static double step_bytes(const struct plan_memory *m)
 {
     bool widens = m->plan->gradient_bytes == 2 && m->c->master > 0 && m->plan->moment_bytes == 0;
     return stage_step_bytes(m->plan, m->c) + (widens ? FP32_BYTES : 0);
+}
+
+/* What torch's operations make of quantised moments on the way, for one tensor after the other. */
+static double widened_moments(const struct plan_memory *m)
+{
+    static const double bytes[OPTIMIZER_END] = {[OPTIMIZER_ADAM_TORCH_8BIT] = 8, [OPTIMIZER_ADAM_TORCH_4BIT] = 24};
+    double largest = fmax(m->vocab_weights, (double)m->a->hidden * (double)m->a->ffn) / (double)m->plan->tensor;
+    double shards = m->plan->zero_stage >= 1 ? plan_shards(m->plan, m->replicas) : 1;
+    return m->plan->tuning == TUNING_FULL ? bytes[m->plan->optimizer] * largest / shards : 0;
 }
 
 static double flat_step_bytes(const struct plan_memory *m)
@@ -490,6 +500,7 @@ static struct phase_load phase_load_of(const struct plan_memory *m, double dense
 {
     double parameters = stepped(m, dense, m->replicas) + stepped(m, experts, m->expert_replicas);
     double flat = flat_step_bytes(m) * parameters, step = step_bytes(m) * parameters + flat;
+    step += widened_moments(m);
     bool sums = m->a->tied_embeddings && m->plan->pipeline == 1 && m->plan->tuning == TUNING_FULL;
     step = fmax(step, sums ? m->c->tied_sum * m->vocab_weights / (double)m->plan->tensor : 0);
     bool is_first = m->c->frees_gradients != 0 && m->plan->micro_batches == 1 && m->plan->tuning == TUNING_FULL;

@@ -11,9 +11,11 @@
  * the states, a phase has activations, buffers, and logits or working memory; the last one has only the optimizer's
  * temporaries. These are (step unless the optimizer is fused + flat_step below stage 3 + 4 if 2-byte
  * gradients are widened, which moments of a given width say they are not) / N per parameter, at least tied_sum·V·h/t
- * while the two gradients of a tied embedding are added up. If gradients are freed (frees_gradients) and there is one
- * micro-batch, there are none yet with the logits and in the last layer's backward pass, and activations are gone when
- * all gradients are there, which under full recompute are all but a layer's while that goes backward.
+ * while the two gradients of a tied embedding are added up; and of the largest tensor, 8 bytes per parameter where
+ * torch's operations step moments in 8 bits (torchao, compiled), 24 where in 4: 2 and 6 numbers in fp32 [20]. If
+ * gradients are freed (frees_gradients) and there is one micro-batch, there are none yet with the logits and in the
+ * last layer's backward pass, and activations are gone when all gradients are there, which under full recompute are
+ * all but a layer's while that goes backward.
  *
  * Besides what its layers keep (layer_memory.h), a stage keeps
  *
@@ -67,7 +69,9 @@
  * _prepare_fp32_grad_for_sub_group ·
  * [18] DeepSpeed runtime/engine.py, _configure_distributed_model, and zero/stage3.py: only defragment() empties the
  * cache, where parameters stay on the device · [19] deepspeedai/DeepSpeed, pull request 8189: until it, torch's linear,
- * which saves a view of the weight, was replaced only under zero.Init (zero/linear.py). Pure.
+ * which saves a view of the weight, was replaced only under zero.Init (zero/linear.py) ·
+ * [20] pytorch/ao, torchao/optim/adam.py: single_param_adam. Its compiled kernels are several; the widths are those of
+ * 3B and 7B on one H100 (tests/data/unseen/qat-precision-bench.csv), to 1 %. Pure.
  */
 #pragma once
 
