@@ -1,4 +1,5 @@
-# What reads the tables of src that C is made of: rows that are inline tables of TOML. Before commands.awk or inputs.awk.
+# What reads the tables of src that C is made of, rows that are inline tables of TOML, before commands.awk, inputs.awk or
+# keys.awk.
 
 function fail(why)
 {

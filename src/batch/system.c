@@ -18,6 +18,7 @@
     {                                                                                                                  \
         .name = (key), TYPE_STRING, EVERY, FORM_STRING, (place)                                                        \
     }
+#define SCHEMA_KEYS(rows) .keys = (rows), .count = LENGTH(rows)
 
 /* --- keys --- */
 

@@ -43,20 +43,18 @@ enum filter_preset { PRESET_NONE = 0, PRESET_FIXED_LAYERS, PRESET_SIMILAR_PARAME
 
 struct space_filter {
     char *name;
-    enum filter_preset preset;
+    MEMBERS_OF_FILTER;
     char *where;      /* PRESET_NONE: SQL; kept where it is true */
     int64_t layers;   /* PRESET_FIXED_LAYERS */
     double tolerance; /* PRESET_SIMILAR_PARAMETERS: 0 to less than 1 */
-    char *mixer;      /* PRESET_UNIFORM_MIXER; NULL: any one */
     struct position at;
 };
 
 /* [[model_space.sample]]: `take` models of all, or of each value of a key. */
 struct space_sample {
-    int64_t take;
+    MEMBERS_OF_SAMPLE;
     char *each;                  /* NULL: of all */
     struct string_list literals; /* values of `each` as TOML; none: every value that it has */
-    char *where;                 /* NULL, or SQL as in a filter */
     struct position at;
 };
 
@@ -73,11 +71,9 @@ struct base_key {
 
 struct model_space_table {
     struct position at;
-    bool dhen;           /* `mixers` was given: the first four keys are those of a DHEN model */
-    bool shared_weights; /* mixers of one kind in a layer share their weights; default true, as ZHEN has it */
+    bool dhen; /* `mixers` was given: the first four keys are those of a DHEN model */
     bool seed_given;
-    int64_t seed;           /* where none is given, [sweep] seed counts */
-    bool include_base;      /* the base is the first model */
+    MEMBERS_OF_MODEL_SPACE;
     struct space_key *keys; /* the last one is the fastest */
     size_t key_count;
     struct space_filter *filters;

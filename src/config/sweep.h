@@ -1,7 +1,8 @@
 /* A sweep file, checked. What `sweep_load` (sweep_file/reader.h) returns has passed every test that needs no database:
  * types, keys, duplicates, durations, sizes, regular expressions, placeholder syntax. Expressions are text here: the
  * space compiles them. Profiles are merged in: their derived keys, rules, metrics, note keys and list values come first
- * and are replaced by name. */
+ * and are replaced by name. MEMBERS_OF_JOB are the members that take the values of the keys of [job] (keys.toml), texts
+ * NULL and numbers 0 where nothing is said of them. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "config/failure.h"
+#include "config/key_members.h"
 #include "config/search_options.h"
 #include "config/value.h"
 #include "process/environment.h"
@@ -96,12 +98,7 @@ struct was_key {
 #define RULE_OF_DEVICES "devices.exist" /* what the machine that runs the sweep has no devices for */
 
 struct rule {
-    char *name;
-    char *require;      /* SQL; false excludes, NULL does not */
-    char *when;         /* SQL or NULL: the rule applies only where this is true */
-    const char *why;    /* reason for people; "" when none was given */
-    const char *source; /* where the rule comes from; "sweep file", "profile zhen", … */
-    bool warning;       /* level = "warn": reported, excludes nothing */
+    MEMBERS_OF_RULE;
     struct position at;
 };
 
@@ -118,25 +115,18 @@ struct metric {
     char *expression;        /* READER_EXPRESSION: SQL over metrics and keys (measures/measures.h); else NULL */
     char *pattern;           /* READER_REGEX: POSIX extended, first group is the number */
     bool is_key;             /* READER_REGEX: the first group is only its begin, what is written there ends it */
-    char *path;        /* READER_JSON, READER_JSONL: dotted path to the number, "results.0.throughput"; "*" is every
+    char *path;      /* READER_JSON, READER_JSONL: dotted path to the number, "results.0.throughput"; "*" is every
                               * element of a list, each with its own "step". READER_CSV: the column's name */
-    char *file;        /* all but READER_FILE: file name, relative to the job directory; NULL: the log. With
+    char *file;      /* all but READER_FILE: file name, relative to the job directory; NULL: the log. With
                               * *, ? or []: the matching file that changed last */
-    double scale;      /* what a number that is read is multiplied by; 0: nothing */
-    bool written_unit; /* READER_REGEX: the second group is the number's unit, from which it is converted to `unit` */
-    char *numerator;   /* "FILE:PATH": the number read is a rate, the sample that number of a JSON file in the job
+    double scale;    /* what a number that is read is multiplied by; 0: nothing */
+    char *numerator; /* "FILE:PATH": the number read is a rate, the sample that number of a JSON file in the job
                               * directory divided by it; without that number there is no sample. NULL: none */
-    bool sum;          /* READER_REGEX: the sample is the sum of all groups */
+    MEMBERS_OF_HOW_READ;
     /* How it is read where the above finds nothing (only what says how is filled); NULL: none. */
     struct metric *fallback;
-    char *unit;    /* "" when none */
-    bool maximise; /* better = "max"; "min" is the default */
+    MEMBERS_OF_METRIC;
     bool better_given;
-    int64_t warmup; /* leading samples dropped */
-    enum take take;
-    char *per;  /* of a curve: the name of the number that each sample states beside it; NULL: samples are of steps */
-    int means;  /* what it measures: 1 + index into metric_meaning_names (config/meaning.h); 0: not given */
-    char *rank; /* of memory: whose it is; NULL: not said */
     struct position at;
 };
 
@@ -165,9 +155,7 @@ struct setting {
 
 /* An output text that classifies a failure: [[failure]] class = "oom", pattern = "regex". */
 struct failure_pattern {
-    const char *class_name; /* of a sweep file: one of failure_names */
-    char *pattern;          /* POSIX extended, matched per line of the tail */
-    const char *source;
+    MEMBERS_OF_FAILURE;
     struct position at;
 };
 
@@ -184,14 +172,9 @@ struct file_change {
 
 /* [[job.file]]: a file that each job is given. */
 struct job_file {
-    char *path;                  /* within the job's directory */
-    char *name;                  /* of the placeholder {file.NAME} */
-    char *base;                  /* beside the sweep file; NULL: none */
-    char *text;                  /* template; NULL: none */
-    int format;                  /* enum file_format (files/document.h) */
+    MEMBERS_OF_JOB_FILE;
     struct file_change *changes; /* sorted by path */
     size_t change_count;
-    struct position at, base_at, text_at;
 };
 
 /* A command. `words` NULL: there is none. */
@@ -202,21 +185,14 @@ struct command_words {
 };
 
 struct job_config {
-    struct command_words command;
+    MEMBERS_OF_JOB;
+    MEMBERS_OF_JOB_PROFILE;
     struct setting *environment;
     size_t environment_count;
     char **pass_environment;  /* names (or "HF_*", "*") taken from the runner's environment: process/environment.h */
     struct setting *versions; /* what is asked once a run: name, line for the shell */
     size_t version_count;
-    char **secrets;        /* names whose values never reach the database; NULL-terminated */
-    char *directory;       /* working directory template; NULL: where the runner was started */
-    bool make_job_dir;     /* [job] job_dir = true, or {job_dir} / MESHSWEEP_JOB_DIR is named */
-    bool separate_streams; /* stdout and stderr also in a file each, in the attempt's directory */
-    /* Durations as written ("10m") or SQL expressions in seconds; NULL when not given. */
-    char *timeout, *idle_timeout, *startup_timeout;
-    struct position timeout_at, idle_timeout_at, startup_timeout_at;
-    int64_t grace_ms; /* from TERM to KILL; default 5000 */
-    int64_t repeat;   /* successful attempts wanted per job; default 1 */
+    char **secrets; /* names whose values never reach the database; NULL-terminated */
     /* Samples of other steps do not count; 0: no such end. From start_profile_step and end_profile_step of a search.
      * What was asked for is measured with least_step; from there it goes on to last_step while steps are short. */
     int64_t first_step, least_step, last_step;
@@ -224,28 +200,15 @@ struct job_config {
     size_t metric_count;
     struct job_file *files; /* sorted by path */
     size_t file_count;
-    char **keep_files;       /* patterns of what stays of what a job leaves in its directory; NULL: all */
-    int64_t keep_files_size; /* bytes of that at most; 0: no limit */
-    /* [job.profile]: what the winner's command is run under once more; NULL: it is not. */
-    char **profile_prefix;
-    struct position profile_at;
-    int profile_for; /* 0: the best */
 };
 
 /* [[fixture]]: what several jobs share. A server where `is_server`, else a set-up step, which is to end with 0. */
 struct fixture {
-    char *name;
-    struct word_list per; /* keys: it is started once for each of their values */
-    struct command_words start, ready, between, stop;
+    MEMBERS_OF_FIXTURE;
+    MEMBERS_OF_READY;
     bool is_server;
-    bool ready_port;    /* ready once its port takes a connection */
-    char *ready_regex;  /* ready once a line of its log matches; NULL: not asked */
-    int64_t timeout_ms; /* until it is ready, or, of a set-up step, has ended; 0: none */
-    int64_t keep_ms;    /* how long it stays up without a job; 0: as long as the run */
-    int64_t devices;    /* of its own; -1: it has those of its jobs */
     struct setting *environment;
     size_t environment_count;
-    char *directory; /* template; NULL: where the runner was started */
     struct position at;
 };
 
@@ -253,7 +216,7 @@ struct fixture {
  * or node in a row at which a job ran, after which it runs last; none of them fails it. */
 struct retry_policy {
     int64_t attempts[FAILURE_COUNT];
-    int64_t backoff_ms, backoff_max_ms; /* default 1 s, 5 min */
+    MEMBERS_OF_RETRY;
 };
 
 struct model_space_table; /* config/model_space.h */
@@ -290,31 +253,8 @@ struct predict_key {
 /* [[device]]: an accelerator, as configs/knowledge/devices.toml explains its figures. */
 struct device {
     const char *name;
-    char **others;                 /* further names, NULL-terminated; NULL: none */
-    const char *source;            /* of its figures; NULL: not said */
-    bool measured;                 /* runs on it were compared with predictions (docs/predictions.md) */
-    double peak_flops;             /* in 16 bits, dense, FLOP/s */
-    bool no_bf16;                  /* matrix units take no bf16, so that its products are as fast as fp32's */
-    bool fp8;                      /* computes fp8, although fp8_factor is 1 */
-    double fp8_factor;             /* peak in fp8 over peak_flops; 1 where it is computed in 16 bits */
-    double fp4_factor;             /* the same for fp4; as fp8 where there is none */
-    double fp32_factor;            /* of products in tf32, or in fp32 where there is none */
-    int64_t node;                  /* devices of a usual node; 0: not known */
-    double power;                  /* watts by default; 0: not known */
-    double product_share;          /* of the peak that the best product was measured to reach; 0: as an A100's */
-    double fp8_share;              /* the same in fp8; 0: as product_share */
-    double vector_flops;           /* FLOP/s in fp32 without the tensor cores; 0: as fp32_factor */
-    double vector_share;           /* of them that the best product was measured to reach; 0: as product_share */
-    double attention_flops;        /* FLOP/s */
-    double latest_attention_flops; /* of cuDNN's kernels; 0: as attention_flops */
-    double memory_bytes_per_s;     /* HBM */
-    double usable_bytes;           /* 0: not known */
-    double link_bytes_per_s;       /* one way, all links together that lead out of its card into the domain */
-    double pair_bytes_per_s;       /* one way, of the links that join two neighbours; 0: all, through a switch */
-    int64_t link_domain;           /* devices; 0: those of a host */
-    double launch_factor;          /* of the time that its host takes to launch a kernel, over an x86's */
-    bool collective_engines;       /* that do not take from what computes, as kernels of collectives on a GPU do */
-    double adapter_bytes_per_s;    /* of a device, one way, in its maker's own system; 0: 25e9, 200 Gb/s */
+    char **others; /* further names, NULL-terminated; NULL: none */
+    MEMBERS_OF_DEVICE;
     struct position at;
 };
 
@@ -335,14 +275,7 @@ struct predict_number {
 struct predict_config {
     bool given;
     bool of_file; /* the sweep file itself has the table, not only a profile */
-    char *framework, *device, *cluster;
-    char *memory_metric, *time_metric;
-    struct position framework_at, device_at;
-    enum prune prune;
-    double certain, risky; /* shares of the device's memory */
-    double audit;          /* share of what is pruned that runs all the same */
-    double peak_flops, memory_bandwidth, link_bandwidth, network_bandwidth; /* FLOP/s, bytes per second */
-    double network_latency;                                                 /* seconds */
+    MEMBERS_OF_PREDICT;
     struct predict_key *keys;
     size_t key_count;
     struct predict_number *numbers;
@@ -369,20 +302,15 @@ struct import_state {
 
 /* [[import.refuse]]: rows for which `when` is true stay out. */
 struct import_refusal {
-    char *when; /* SQL over the columns of the table */
-    char *why;
-    struct position at;
+    MEMBERS_OF_REFUSE;
 };
 
 /* [import]: how rows of a measured table become jobs. */
 struct import_config {
     bool given;
-    /* SQL over the columns of the table. */
-    char *state;    /* a value of `states`, "ok" or a failure class; NULL: every row is ok */
-    char *duration; /* of the whole attempt in seconds; NULL: not known */
-    struct position at, state_at, duration_at;
-    struct word_list decimal_commas; /* columns of the table in which "1.234,5" is a number */
-    struct import_column *columns;   /* keys by section, then metrics, in file order */
+    MEMBERS_OF_IMPORT;
+    struct position at;
+    struct import_column *columns; /* keys by section, then metrics, in file order */
     size_t column_count;
     struct import_state *states;
     size_t state_count;
@@ -392,19 +320,16 @@ struct import_config {
 
 /* [[search.stage]]: in it these keys are free, and all others stay as the best so far has them. */
 struct search_stage {
-    char *name;            /* the keys with commas between them, where none is given */
-    struct word_list free; /* "parallel_spec.tp", and what moves together with it; never empty */
-    const char *strategy;  /* one of search_strategy_names, but not stage-by-stage */
-    int64_t max_trials;    /* at least 1 */
+    char *name; /* the keys with commas between them, where none is given */
+    MEMBERS_OF_STAGE;
 };
 
 /* [search]. */
 struct search_config {
     bool given;
     struct search_options options; /* nothing given: not set where `given` is false */
-    bool run_full_experiment;      /* the full training of the winner at the end */
-    int64_t full_timeout_ms;       /* of that; 0: none */
-    struct search_stage *stages;   /* what `options` borrows */
+    MEMBERS_OF_SEARCH;
+    struct search_stage *stages; /* what `options` borrows */
     size_t stage_count;
 };
 
@@ -419,10 +344,8 @@ struct model_info_key {
 struct model_info_config {
     bool given;
     bool is_job; /* this sweep is the model-information job of another */
-    struct position at, timeout_at;
-    struct command_words command; /* else [job] command */
-    char *timeout;                /* NULL: [job] timeout */
-    char **without;               /* keys that the job lacks; NULL-terminated, NULL: none */
+    struct position at;
+    MEMBERS_OF_MODEL_INFO;
     struct model_info_key *keys;
     size_t key_count;
     double facts[4]; /* by enum model_fact; NAN: not given */
@@ -431,11 +354,10 @@ struct model_info_config {
 /* [deepspeed]: the ds_config.json that each job gets. */
 struct deepspeed_settings {
     bool given;
-    char *config; /* base file, relative to the sweep file; NULL: none, every key comes from the specs */
-    struct position at, config_at;
-    int64_t version;   /* of DeepSpeed, as parse_release gives it; 0: the newest */
-    bool resolve_auto; /* auto = "resolve": no "auto" is left in what a job gets */
-    char **sections;   /* sections of the user's own; NULL-terminated */
+    MEMBERS_OF_DEEPSPEED;
+    struct position at;
+    int64_t version; /* of DeepSpeed, as parse_release gives it; 0: the newest */
+    char **sections; /* sections of the user's own; NULL-terminated */
     /* From which to which step DeepSpeed measures for metrics.json; the third, where it is not 0: up to which it may
      * where steps are short. 0 and 0: it is not asked to. */
     int64_t profile_steps[3];
@@ -447,25 +369,10 @@ struct deepspeed_settings {
 
 /* Texts that are not given are NULL. Those up to `memory` may also be keys of a cluster_spec, which then count. */
 struct batch_config {
-    char *name; /* of [executor]: NULL: not given */
-    struct position name_at, memory_at;
+    MEMBERS_OF_EXECUTOR;
+    MEMBERS_OF_BATCH;
     struct setting *set; /* of [executor.set] */
     size_t set_count;
-    char *partition, *account, *qos, *constraint, *reservation;
-    char *memory;                          /* per node, as the system writes it, or SQL that knows the attempt */
-    char *gpu_type;                        /* "a100" */
-    char **options;                        /* verbatim, NULL-terminated; NULL: none */
-    char **launcher;                       /* words before the command, NULL-terminated; NULL: none */
-    int64_t tasks_per_node, cpus_per_task; /* 0: not given */
-    int64_t array_size;                    /* tasks in an array at most */
-    int64_t max_jobs;                      /* with the system at once, queued or running */
-    int64_t poll_ms;                       /* between two questions to the queue */
-    int64_t absence_ms;                    /* how long nobody may know a job before it counts as lost */
-    int64_t margin_ms;                     /* added to a job's limit for the system's */
-    int64_t heartbeat_ms;
-    double timeout_factor; /* of a job's limit once it ran out of time; 1: as it was */
-    bool gpus;             /* devices are requested; default true */
-    bool shared;           /* jobs see the files of this machine; default true */
 };
 
 /* Returns whether `memory` is worked out for each attempt (space/build.c). */
@@ -476,55 +383,34 @@ static inline bool batch_memory_varies(const struct batch_config *c)
 
 /* NULL: not given. */
 struct ssh_config {
-    char **hosts;     /* "NAME [slots=N] [directory=PATH]", NULL-terminated */
-    char *hostfile;   /* the same, a line each, beside the sweep file */
-    char **options;   /* words for ssh, NULL-terminated */
-    int64_t lease_ms; /* after so long without a sign of the runner a host ends its jobs */
+    MEMBERS_OF_SSH;
 };
 
 struct local_config {
-    int64_t devices;          /* -1: not given, look for them */
-    char *device_names;       /* "0,2,5", as given in a list; NULL: numbered from 0 */
-    char *hostfile;           /* beside the sweep file; NULL: none */
-    char *include, *exclude;  /* of its hosts; NULL: not given */
-    bool several_hosts;       /* the command itself starts processes on a job's other hosts */
-    int64_t jobs_per_device;  /* that many one-device jobs share a device; default 1 */
-    bool exclusive;           /* one job at a time, whatever it leaves idle */
-    bool bind_cpus;           /* each device's jobs get their share of the processors */
-    int64_t clean_ms;         /* how long to wait for a device that something else uses; 0: not looked at */
-    int64_t give_up_ms;       /* how long to wait when nothing can start for such devices */
-    int64_t dirty_bytes;      /* memory in use from which a device is not clean */
-    int64_t repeat_throttled; /* how often a job is measured again whose devices were slower than others'; default 0 */
-    int64_t sample_ms;        /* between two looks at the devices' memory; 0: none */
+    int64_t devices;    /* -1: not given, look for them */
+    char *device_names; /* "0,2,5", as given in a list; NULL: numbered from 0 */
+    MEMBERS_OF_LOCAL;
 };
 
 struct sweep {
-    char *path;           /* as given */
-    char *text;           /* the whole file */
-    char **files;         /* all that was read, NULL-terminated: `path`, then included files, then profiles */
-    size_t profile_rank;  /* files[profile_rank] is the first profile */
-    char **profile_names; /* NULL-terminated */
-    char *profile_text;   /* texts of included files and of the profiles in force, concatenated */
-    struct hash128 hash;  /* of text and profile_text: equal hash, equal sweep */
-    char *name;           /* [sweep] name, or the file's base name without .toml */
-    char *description;
+    char *path;                   /* as given */
+    char *text;                   /* the whole file */
+    char **files;                 /* all that was read, NULL-terminated: `path`, then included files, then profiles */
+    size_t profile_rank;          /* files[profile_rank] is the first profile */
+    char **profile_names;         /* NULL-terminated */
+    char *profile_text;           /* texts of included files and of the profiles in force, concatenated */
+    struct hash128 hash;          /* of text and profile_text: equal hash, equal sweep */
+    char *name;                   /* [sweep] name, or the file's base name without .toml */
     struct objective *objectives; /* first is the one that ranks */
     size_t objective_count;
     /* [sweep] subject_to, what a job must have measured to win: SQL over metrics and keys, in which numbers may have
      * units, "peak_memory <= 70 GiB". */
     struct word_list constraints;
     char **labels; /* keys that do not count towards identity: "name", "description", [sweep] note; NULL-terminated */
-    struct word_list objective_words, notes, list_values; /* of [sweep], as all files together have them */
-    struct word_list replicates;     /* [sweep] replicate: jobs that differ in nothing else are one configuration */
-    struct word_list groups;         /* [sweep] group_by: jobs that differ in one of these are not compared */
-    bool groups_given;               /* [sweep] group_by stands there: empty, all jobs are compared */
-    struct word_list disabled_rules; /* [sweep] disable_rules */
-    struct word_list rule_sets;      /* [sweep] rule_sets: built-in rules that are in force only when asked for */
-    int64_t seed;                    /* [sweep] seed; default 0 */
-    bool share;                      /* [sweep] share: others may read the database and files of attempts */
-    char **on_end;                   /* [sweep] on_end: a command for the end of a run, NULL-terminated; NULL: none */
-    int64_t on_end_timeout_ms;       /* [sweep] on_end_timeout */
-    bool checksums;                  /* [sweep] checksums: of ended attempts, see database/attempt_sums.h */
+    MEMBERS_OF_SWEEP;
+    struct word_list groups; /* [sweep] group_by: jobs that differ in one of these are not compared */
+    bool groups_given;       /* [sweep] group_by stands there: empty, all jobs are compared */
+    char **on_end;           /* [sweep] on_end: a command for the end of a run, NULL-terminated; NULL: none */
     struct section sections[SECTION_COUNT];
     struct derived *derived;
     size_t derived_count;
@@ -545,8 +431,6 @@ struct sweep {
     struct deepspeed_settings deepspeed;
     struct model_info_config model_info;
     struct retry_policy retry;
-    bool retry_changed;     /* [retry] changed: failed jobs run again when their scripts have changed since */
-    int64_t retry_place_ms; /* [retry] place: until a place that was set aside is tried again; default 30 min */
     struct model_space_table *model_space; /* NULL: the file has none */
     struct predict_config predict;
     struct search_config search;

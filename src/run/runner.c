@@ -822,7 +822,7 @@ int runner_run(const struct runner_options *options, struct run_result *out, str
                                  .runner_environment = options->environment,
                                  .secrets = &r.secrets};
     recording_secrets(&r.secrets, options->space, options->environment);
-    r.places = place_watch_create(sweep->retry_place_ms);
+    r.places = place_watch_create(sweep->retry.place_ms);
     r.keeper = device_keeper_create(&options->devices, sweep, options->environment, r.places, options->on_notice,
                                     options->context);
     clock_watch_stillness();

@@ -341,7 +341,7 @@ static int look_for_mended(const struct runner_options *o, const struct requeue_
 {
     struct mended m = {0, 0, STRING_LIST_INIT};
     OWNED_BUFFER scripts = BUFFER_INIT;
-    const bool again = o->space->sweep->retry_changed;
+    const bool again = o->space->sweep->retry.changed;
     int64_t count = 0;
     int rc = find_mended(o, &m, e);
     if (rc == 0)

@@ -135,37 +135,6 @@ const struct device *device_find(const struct device_table *own, const char *nam
 
 /* --- rows --- */
 
-#define AT(member) offsetof(struct device, member)
-
-static const struct schema_key device_keys[] = {
-    {.name = "name", TYPE_STRING, EVERY, .required = true},
-    {.name = "others", TYPE_STRINGS, EVERY},
-    {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
-    {.name = "measured", TYPE_BOOL, EVERY, FORM_BOOL, AT(measured)},
-    {.name = "collective_engines", TYPE_BOOL, EVERY, FORM_BOOL, AT(collective_engines)},
-    {.name = "node", TYPE_INT, EVERY, FORM_COUNT, AT(node), 1, 1e4},
-    {.name = "link_domain", TYPE_INT, EVERY, FORM_COUNT, AT(link_domain), 1, 1e6},
-    {.name = "peak_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(peak_flops), 1, 1e21},
-    {.name = "attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(attention_flops), 1, 1e21},
-    {.name = "latest_attention_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(latest_attention_flops), 1, 1e21},
-    {.name = "no_bf16", TYPE_BOOL, EVERY, FORM_BOOL, AT(no_bf16)},
-    {.name = "fp8", TYPE_BOOL, EVERY, FORM_BOOL, AT(fp8)},
-    {.name = "fp8_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_factor), 1, 64},
-    {.name = "fp4_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp4_factor), 1, 64},
-    {.name = "fp32_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp32_factor), 0.001, 1},
-    {.name = "power", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(power), 1, 1e5},
-    {.name = "product_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(product_share), 0.01, 1.5},
-    {.name = "fp8_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(fp8_share), 0.01, 1.5},
-    {.name = "vector_flops", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(vector_flops), 1, 1e21},
-    {.name = "vector_share", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(vector_share), 0.01, 1.5},
-    {.name = "launch_factor", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(launch_factor), 0.1, 100},
-    {.name = "memory_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(memory_bytes_per_s), 1, 1e18},
-    {.name = "memory_gib", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(usable_bytes), 0.1, 1e5},
-    {.name = "link_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(link_bytes_per_s), 1, 1e18},
-    {.name = "pair_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(pair_bytes_per_s), 1, 1e18},
-    {.name = "network_bandwidth", TYPE_NUMBER, EVERY, FORM_NUMBER, AT(adapter_bytes_per_s), 1, 1e18},
-};
-
 /* Attention that the row does not state keeps its share of the peak. */
 static void complete(const struct device *known, const struct found *found, struct device *d)
 {
@@ -240,7 +209,7 @@ static void read_device(const struct reading *r, struct found *found)
     *(own ? own : arena_add(r->arena, set->items, set->count)) = d;
 }
 
-const struct schema schema_device = {"[[device]]", SCHEMA_KEYS(device_keys), read_device};
+const struct schema schema_device = {SCHEMA("[[device]]", KEYS_OF_DEVICE), read_device};
 
 /* --- what the program carries --- */
 

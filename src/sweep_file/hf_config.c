@@ -541,19 +541,6 @@ static void read_only(const struct reading *r, const struct toml_node *node)
 
 /* --- rows --- */
 
-#define AT(member) offsetof(struct hf_type, member)
-
-static const struct schema_key model_type_keys[] = {
-    {.name = "name", TYPE_STRING, EVERY, .required = true},
-    {.name = "like", TYPE_STRING, EVERY},
-    {.name = "family", TYPE_STRING, EVERY, FORM_STRING, AT(family)},
-    {.name = "windows", TYPE_STRING, EVERY, FORM_WORD, AT(windows), .choices = windows_names},
-    {.name = "keys", TYPE_TABLE, EVERY, .each = read_key},
-    {.name = "always", TYPE_TABLE, EVERY, .each = read_always},
-    {.name = "only", TYPE_TABLE, EVERY, .each = read_only},
-    {.name = "refused", TYPE_STRING, EVERY, FORM_STRING, AT(refused)},
-};
-
 /* The type to begin with; false after a complaint. The first types may be what others are like, and need no family. */
 static bool find_base(const struct reading *r, const struct found *found, const struct hf_type **out)
 {
@@ -594,7 +581,7 @@ static void read_type(const struct reading *r, struct found *found)
     *(own ? own : array_add(set->items, set->count)) = type;
 }
 
-const struct schema schema_model_type = {"[[model_type]]", SCHEMA_KEYS(model_type_keys), read_type};
+const struct schema schema_model_type = {SCHEMA("[[model_type]]", KEYS_OF_MODEL_TYPE), read_type};
 
 void read_model_types(const struct reading *r, const struct toml_node *list)
 {

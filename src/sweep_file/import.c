@@ -58,13 +58,6 @@ static void *read_state(const struct reading *r, const struct toml_node *node, c
 static const struct entries state_entries = {ENTRIES(sweep, import.states, import.state_count, struct import_state),
                                              .value = read_state};
 
-#define AT(member) offsetof(struct import_refusal, member)
-
-static const struct schema_key refuse_keys[] = {
-    {.name = "when", TYPE_STRING, DEFAULTS, FORM_STRING, AT(when), .where = AT(at), .required = true},
-    {.name = "why", TYPE_STRING, DEFAULTS, FORM_STRING, AT(why), .required = true},
-};
-
 static void read_refusal(const struct reading *r, struct found *found)
 {
     struct import_config *c = &r->sweep->import;
@@ -76,23 +69,7 @@ static void read_refusal(const struct reading *r, struct found *found)
     *arena_add(r->arena, c->refusals, c->refusal_count) = refusal;
 }
 
-static const struct schema schema_refuse = {"[[import.refuse]]", SCHEMA_KEYS(refuse_keys), read_refusal};
-
-#undef AT
-#define AT(member) offsetof(struct sweep, import.member)
-
-static const struct schema_key import_keys[] = {
-    {.name = "state", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(state), .where = AT(state_at)},
-    {.name = "duration", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(duration), .where = AT(duration_at)},
-    {.name = "decimal_comma", TYPE_STRINGS, DEFAULTS, FORM_WORDS, AT(decimal_commas)},
-    {.name = "states", TYPE_TABLE, DEFAULTS, NAMES(AT(state_count), state_entries, "states")},
-    {.name = "refuse", TYPE_TABLES, DEFAULTS, TABLES(AT(refusal_count), "refusals", schema_refuse)},
-    {.name = "metrics", TYPE_TABLE, DEFAULTS, .read = read_columns},
-    {.name = "cluster_spec", TYPE_TABLE, DEFAULTS}, /* the sections, in the order of enum section_kind */
-    {.name = "model", TYPE_TABLE, DEFAULTS},
-    {.name = "training_spec", TYPE_TABLE, DEFAULTS},
-    {.name = "parallel_spec", TYPE_TABLE, DEFAULTS},
-};
+static const struct schema schema_refuse = {SCHEMA("[[import.refuse]]", KEYS_OF_REFUSE), read_refusal};
 
 static void read_import(const struct reading *r, struct found *found)
 {
@@ -105,4 +82,4 @@ static void read_import(const struct reading *r, struct found *found)
     schema_take(r, found, r->sweep);
 }
 
-const struct schema schema_import = {"[import]", SCHEMA_KEYS(import_keys), read_import};
+const struct schema schema_import = {SCHEMA("[import]", KEYS_OF_IMPORT), read_import};

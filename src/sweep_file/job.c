@@ -214,19 +214,6 @@ static void read_unset(const struct reading *r, const struct toml_node *list)
         add_change(r, &list->children[i], list->children[i].text, DOC_UNSET);
 }
 
-#define AT(member) offsetof(struct job_file, member)
-
-static const struct schema_key file_keys[] = {
-    {.name = "path", TYPE_STRING, FILE_SWEEP, FORM_TEXT, AT(path), .where = AT(at), .required = true},
-    {.name = "name", TYPE_STRING, FILE_SWEEP, FORM_TEXT, AT(name)},
-    {.name = "base", TYPE_STRING, FILE_SWEEP, FORM_TEXT, AT(base), .where = AT(base_at)},
-    {.name = "text", TYPE_STRING, FILE_SWEEP, FORM_TEMPLATE, AT(text), .where = AT(text_at)},
-    {.name = "format", TYPE_STRING, FILE_SWEEP, FORM_CHOICE, AT(format), 1, .choices = file_format_names},
-    {.name = "set", TYPE_TABLE, FILE_SWEEP, .walk = read_set},
-    {.name = "unset", TYPE_STRINGS, FILE_SWEEP, .read = read_unset},
-    {.name = "add", TYPE_TABLE, FILE_SWEEP, .walk = read_added},
-};
-
 /* Names of its own in the job's directory, one file each. */
 static void check_path(const struct reading *r, const struct toml_node *node, struct job_file *f)
 {
@@ -298,7 +285,7 @@ static void read_job_file(const struct reading *r, struct found *found)
     *arena_add(r->arena, job->files, job->file_count) = f;
 }
 
-static const struct schema schema_job_file = {"[[job.file]]", SCHEMA_KEYS(file_keys), read_job_file};
+static const struct schema schema_job_file = {SCHEMA("[[job.file]]", KEYS_OF_JOB_FILE), read_job_file};
 
 static int by_path(const void *a, const void *b)
 {
@@ -337,44 +324,11 @@ static bool needs_job_dir(const struct job_config *job)
     return job->directory && names_job_dir(job->directory);
 }
 
-#undef AT
-#define AT(member) offsetof(struct sweep, job.member)
-
 static const char *const profiled[] = {"best", NULL};
 
-static const struct schema_key job_profile_keys[] = {
-    {.name = "command_prefix",
-     TYPE_STRINGS,
-     DEFAULTS,
-     FORM_STRINGS,
-     AT(profile_prefix),
-     .where = AT(profile_at),
-     .required = true},
-    {.name = "for", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(profile_for), 0, .choices = profiled},
-};
-static const struct schema schema_job_profile = {"[job.profile]", SCHEMA_KEYS(job_profile_keys)};
+static const struct schema schema_job_profile = {SCHEMA("[job.profile]", KEYS_OF_JOB_PROFILE)};
 
-static const struct schema_key job_keys[] = {
-    {.name = "command", TYPE_STRING | TYPE_STRINGS, DEFAULTS, FORM_COMMAND, AT(command)},
-    {.name = "env", TYPE_TABLE, DEFAULTS, NAMES(AT(environment_count), variable_entries, "environment variables")},
-    {.name = "pass_env", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_variable_names},
-    {.name = "versions", TYPE_TABLE, DEFAULTS, NAMES(AT(version_count), version_entries, "versions")},
-    {.name = "secrets", TYPE_STRINGS, DEFAULTS, .read = read_variable_names},
-    {.name = "cwd", TYPE_STRING, DEFAULTS, FORM_TEMPLATE, AT(directory)},
-    {.name = "job_dir", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(make_job_dir)},
-    {.name = "separate_streams", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(separate_streams)},
-    {.name = "timeout", TYPE_TIME, DEFAULTS, FORM_LIMIT, AT(timeout), .where = AT(timeout_at)},
-    {.name = "idle_timeout", TYPE_TIME, DEFAULTS, FORM_LIMIT, AT(idle_timeout), .where = AT(idle_timeout_at)},
-    {.name = "startup_timeout", TYPE_TIME, DEFAULTS, FORM_LIMIT, AT(startup_timeout), .where = AT(startup_timeout_at)},
-    {.name = "grace", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(grace_ms), .otherwise = 5000},
-    {.name = "repeat", TYPE_INT, DEFAULTS, FORM_COUNT, AT(repeat), 1, 1000000, .otherwise = 1},
-    {.name = "keep_files", TYPE_STRINGS, DEFAULTS, FORM_STRINGS, AT(keep_files)},
-    {.name = "keep_files_size", TYPE_STRING, DEFAULTS, FORM_SIZE, AT(keep_files_size)},
-    {.name = "profile", TYPE_TABLE, DEFAULTS, TABLE(schema_job_profile)},
-    {.name = "metrics", TYPE_TABLE, DEFAULTS, TABLES(AT(metric_count), "metrics", schema_metric), .named = "metric"},
-    {.name = "file", TYPE_TABLES, FILE_SWEEP, TABLES(AT(file_count), "files", schema_job_file)},
-};
-const struct schema schema_job = {"[job]", SCHEMA_KEYS(job_keys)};
+const struct schema schema_job = {SCHEMA("[job]", KEYS_OF_JOB)};
 
 void finish_job(struct job_config *job)
 {
@@ -387,16 +341,7 @@ void finish_job(struct job_config *job)
 #define DEFAULT_TIMEOUT_MS 600000 /* a large model takes minutes to load */
 #define DEVICES_OF_ITS_OWN_MOST 1024
 
-#undef AT
-#define AT(member) offsetof(struct fixture, member)
-#define COMMAND (TYPE_STRING | TYPE_STRINGS)
-
-static const struct schema_key ready_keys[] = {
-    {.name = "port", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(ready_port)},
-    {.name = "regex", TYPE_STRING, DEFAULTS, FORM_REGEX, AT(ready_regex)},
-    {.name = "command", COMMAND, DEFAULTS, FORM_COMMAND, AT(ready)},
-};
-static const struct schema schema_ready = {"[fixture.ready]", SCHEMA_KEYS(ready_keys)};
+static const struct schema schema_ready = {SCHEMA("[fixture.ready]", KEYS_OF_READY)};
 
 static void read_ready(const struct reading *r, const struct toml_node *node)
 {
@@ -414,19 +359,6 @@ static void read_ready(const struct reading *r, const struct toml_node *node)
 static const struct entries fixture_variables = {ENTRIES(fixture, environment, environment_count, struct setting),
                                                  .good_name = check_variable_name, .value = read_variable};
 
-static const struct schema_key fixture_keys[] = {
-    {.name = "name", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(name), .required = true},
-    {.name = "per", TYPE_STRINGS, DEFAULTS, FORM_KEYS, AT(per)},
-    {.name = "start", COMMAND, DEFAULTS, FORM_COMMAND, AT(start), .required = true},
-    {.name = "ready", COMMAND | TYPE_TABLE, DEFAULTS, .read = read_ready, .of = &schema_ready},
-    {.name = "timeout", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(timeout_ms)},
-    {.name = "between", COMMAND, DEFAULTS, FORM_COMMAND, AT(between)},
-    {.name = "stop", COMMAND, DEFAULTS, FORM_COMMAND, AT(stop)},
-    {.name = "keep", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(keep_ms)},
-    {.name = "devices", TYPE_INT, DEFAULTS, FORM_COUNT, AT(devices), 0, DEVICES_OF_ITS_OWN_MOST},
-    {.name = "env", TYPE_TABLE, DEFAULTS, .entries = &fixture_variables},
-    {.name = "cwd", TYPE_STRING, DEFAULTS, FORM_TEMPLATE, AT(directory)},
-};
 /* It is part of a placeholder, {fixture.NAME.port}. */
 static void check_fixture_name(const struct reading *r, const struct toml_node *node)
 {
@@ -468,7 +400,7 @@ static void read_fixture(const struct reading *r, struct found *found)
         *arena_add(r->arena, s->fixtures, s->fixture_count) = f;
 }
 
-const struct schema schema_fixture = {"[[fixture]]", SCHEMA_KEYS(fixture_keys), read_fixture};
+const struct schema schema_fixture = {SCHEMA("[[fixture]]", KEYS_OF_FIXTURE), read_fixture};
 
 /* --- [deepspeed] --- */
 
@@ -531,21 +463,9 @@ static void read_release(const struct reading *r, const struct toml_node *node)
         problem_at_value(r, node, "version must be a release of DeepSpeed, such as \"0.14\" or \"0.14.5\"");
 }
 
-#undef AT
-#define AT(member) offsetof(struct sweep, deepspeed.member)
-
 /* Each of the first ones asks for it in a profile, too; its arg_mappings wait for a sweep file that has its jobs run by
  * DeepSpeed. */
 enum { KEYS_THAT_ASK = 3 };
-
-static const struct schema_key deepspeed_keys[] = {
-    {.name = "config", TYPE_STRING, FILE_SWEEP, FORM_TEXT, AT(config), .where = AT(config_at)},
-    {.name = "auto", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(resolve_auto), 1, .choices = auto_modes},
-    {.name = "sections", TYPE_STRINGS, DEFAULTS, .read = read_sections_of_user},
-    {.name = "arg_mappings", TYPE_TABLE, DEFAULTS, NAMES(AT(argument_count), argument_entries, "arguments")},
-    {.name = "profile_steps", TYPE_LIST, DEFAULTS, .read = read_profile_steps},
-    {.name = "version", TYPE_STRING, DEFAULTS, .read = read_release},
-};
 
 static void read_deepspeed(const struct reading *r, struct found *found)
 {
@@ -560,7 +480,7 @@ static void read_deepspeed(const struct reading *r, struct found *found)
     schema_take(r, found, r->sweep);
 }
 
-const struct schema schema_deepspeed = {"[deepspeed]", SCHEMA_KEYS(deepspeed_keys), read_deepspeed};
+const struct schema schema_deepspeed = {SCHEMA("[deepspeed]", KEYS_OF_DEEPSPEED), read_deepspeed};
 
 /* The engine's timers print from the first step on, and the flops profiler slows down the step after the first one that
  * is profiled (runtime/engine.py counts from 0). A warm-up that the user chose stays. */
@@ -592,41 +512,7 @@ const char *const take_names[] = {
 
 static const char *const directions[] = {"max", "min", NULL};
 
-/* How many keys say how a metric is read: they are the keys of a fallback too. */
-#define METRIC_READER_COUNT 10
-
-#undef AT
-#define AT(member) offsetof(struct metric, member)
-
 static const struct schema schema_fallback;
-
-static const struct schema_key metric_keys[] = {
-    {.name = "regex", TYPE_STRING, DEFAULTS},
-    {.name = "key", TYPE_STRING, DEFAULTS},
-    {.name = "json", TYPE_STRING, DEFAULTS},
-    {.name = "jsonl", TYPE_STRING, DEFAULTS},
-    {.name = "csv", TYPE_STRING, DEFAULTS},
-    {.name = "file", TYPE_STRING, DEFAULTS},
-    {.name = "scale", TYPE_NUMBER, DEFAULTS},
-    {.name = "written_unit", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(written_unit)},
-    {.name = "numerator", TYPE_STRING, DEFAULTS},
-    {.name = "sum", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(sum)},
-    {.name = "fallback", TYPE_TABLE | TYPE_TABLES, DEFAULTS, .of = &schema_fallback},
-    {.name = "unit", TYPE_STRING, DEFAULTS, FORM_STRING, AT(unit)},
-    {.name = "better", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(maximise), 0, .choices = directions},
-    {.name = "warmup", TYPE_INT, DEFAULTS, FORM_COUNT, AT(warmup), 0, 1e9},
-    {.name = "take", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(take), 1, .choices = take_names + 1},
-    {.name = "means", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(means), 1, .choices = metric_meaning_names},
-    {.name = "rank", TYPE_STRING | TYPE_INT, DEFAULTS, FORM_CONSTANT, AT(rank)},
-    {.name = "per", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(per)},
-};
-
-static const struct schema_key derived_metric_keys[] = {
-    {.name = "expression", TYPE_STRING | TYPE_NUMBER, DEFAULTS, .required = true},
-    {.name = "unit", TYPE_STRING, DEFAULTS, FORM_STRING, AT(unit)},
-    {.name = "better", TYPE_STRING, DEFAULTS, FORM_EITHER, AT(maximise), 0, .choices = directions},
-    {.name = "take", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(take), 1, .choices = take_names + 1},
-};
 
 static bool is_dotted_path(const char *path)
 {
@@ -710,7 +596,7 @@ static void read_numerator(const struct reading *r, const struct toml_node *node
 
 static bool says_how(const struct found *found)
 {
-    return ANY(k, METRIC_READER_COUNT, found->nodes[k]);
+    return ANY(k, schema_fallback.count, found->nodes[k]);
 }
 
 static void read_source(const struct reading *r, const struct found *found, struct metric *m)
@@ -755,7 +641,7 @@ static void read_fallback(const struct reading *r, struct found *found)
         problem_at_value(r, found->table, "a fallback needs one of regex, key, json, jsonl and csv");
 }
 
-static const struct schema schema_fallback = {"a fallback", metric_keys, METRIC_READER_COUNT, read_fallback};
+static const struct schema schema_fallback = {SCHEMA("a fallback", KEYS_OF_HOW_READ), read_fallback};
 
 static void read_fallbacks(const struct reading *r, const struct toml_node *node, struct metric *m)
 {
@@ -808,7 +694,7 @@ static void read_metric(const struct reading *r, struct found *found)
         read_fallbacks(r, found_key(found, "fallback"), m);
 }
 
-const struct schema schema_metric = {"[job.metrics]", SCHEMA_KEYS(metric_keys), read_metric};
+const struct schema schema_metric = {SCHEMA("[job.metrics]", KEYS_OF_METRIC), read_metric};
 
 /* --- what is not read but reckoned --- */
 
@@ -841,4 +727,4 @@ static void read_derived_metric(const struct reading *r, struct found *found)
     m->better_given = found_key(found, "better") != NULL;
 }
 
-const struct schema schema_derived_metric = {"[metrics]", SCHEMA_KEYS(derived_metric_keys), read_derived_metric};
+const struct schema schema_derived_metric = {SCHEMA("[metrics]", KEYS_OF_DERIVED_METRIC), read_derived_metric};

@@ -198,19 +198,6 @@ static void read_key(const struct reading *r, const struct toml_node *node, cons
         (struct model_info_key){arena_text(r->arena, name), plain_value(r, node), reading_at_key(r, node)};
 }
 
-#define AT(member) offsetof(struct sweep, model_info.member)
-
-static const struct schema_key model_info_keys[] = {
-    {.name = "command", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP, FORM_COMMAND, AT(command)},
-    {.name = "timeout", TYPE_TIME, FILE_SWEEP, FORM_LIMIT, AT(timeout), .where = AT(timeout_at)},
-    {.name = "with", TYPE_TABLE, FILE_SWEEP, .walk = read_key},
-    {.name = "without", TYPE_STRINGS, FILE_SWEEP, FORM_STRINGS, AT(without)},
-    {.name = "params", TYPE_NUMBER, FILE_SWEEP, .read = read_fact},
-    {.name = "activation_memory", TYPE_STRING | TYPE_NUMBER, FILE_SWEEP, .read = read_fact},
-    {.name = "device_memory", TYPE_STRING | TYPE_NUMBER, FILE_SWEEP, .read = read_fact},
-    {.name = "fwd_flops", TYPE_NUMBER, FILE_SWEEP, .read = read_fact},
-};
-
 static void read_model_info(const struct reading *r, struct found *found)
 {
     r->sweep->model_info.given = true;
@@ -218,7 +205,7 @@ static void read_model_info(const struct reading *r, struct found *found)
     schema_take(r, found, r->sweep);
 }
 
-const struct schema schema_model_info = {"[model_info]", SCHEMA_KEYS(model_info_keys), read_model_info};
+const struct schema schema_model_info = {SCHEMA("[model_info]", KEYS_OF_MODEL_INFO), read_model_info};
 
 /* One profile of one model cannot speak for others. */
 void check_model_info(const struct reading *r)

@@ -8,7 +8,6 @@
 #include "util/memory.h"
 #include "util/suggest.h"
 
-#define NUMBERS (TYPE_INT | TYPE_LIST | TYPE_TABLE)
 #define LARGEST_NUMBER 2048 /* of layers and elements: models/layer_stack.h */
 #define MOST_VALUES 1000000 /* of one key that are written out */
 
@@ -160,14 +159,7 @@ static void read_range_key(const struct reading *r, const struct toml_node *node
 
 /* --- multisets --- */
 
-static const struct schema_key multiset_keys[] = {
-    {.name = "multiset", TYPE_STRINGS, EVERY, .required = true},
-    {.name = "total", NUMBERS, EVERY},
-    {.name = "per_layer", NUMBERS, EVERY},
-    {.name = "layers", NUMBERS, EVERY},
-    {.name = "layers_key", TYPE_STRING, EVERY},
-};
-static const struct schema schema_multiset = {"a multiset", SCHEMA_KEYS(multiset_keys)};
+static const struct schema schema_multiset = {SCHEMA("a multiset", KEYS_OF_MULTISET)};
 
 /* Its kinds, totals, numbers of elements per layer and of layers, under the names that a table has for them. */
 static void read_elements(const struct reading *r, const struct found *found, const char *const names[4],
@@ -239,30 +231,7 @@ static void read_where(const struct reading *r, const struct toml_node *node)
 
 static const struct schema schema_filter, schema_sample;
 
-static const struct schema_key space_keys[] = {
-    {.name = "seed", TYPE_INT, EVERY, FORM_INT, offsetof(struct model_space_table, seed)},
-    {.name = "mixers", TYPE_STRINGS, EVERY},
-    {.name = "num_features", NUMBERS, EVERY},
-    {.name = "emb_dim", NUMBERS, EVERY},
-    {.name = "output_per_emb", NUMBERS, EVERY},
-    {.name = "num_zhen_layers", NUMBERS, EVERY},
-    {.name = "total_mixers", NUMBERS, EVERY},
-    {.name = "mixers_per_layer", NUMBERS, EVERY},
-    {.name = "shared_weights", TYPE_BOOL, EVERY, FORM_BOOL, offsetof(struct model_space_table, shared_weights)},
-    {.name = "keys", TYPE_TABLE, EVERY},
-    {.name = "where", TYPE_STRING, EVERY, .read = read_where},
-    {.name = "filter",
-     TYPE_TABLES,
-     EVERY,
-     TABLES(offsetof(struct model_space_table, filter_count), "filters", schema_filter)},
-    {.name = "base", TYPE_TABLE, EVERY},
-    {.name = "include_base", TYPE_BOOL, EVERY, FORM_BOOL, offsetof(struct model_space_table, include_base)},
-    {.name = "sample",
-     TYPE_TABLES,
-     EVERY,
-     TABLES(offsetof(struct model_space_table, sample_count), "samples", schema_sample)},
-};
-const struct schema schema_model_space = {"[model_space]", SCHEMA_KEYS(space_keys)};
+const struct schema schema_model_space = {SCHEMA("[model_space]", KEYS_OF_MODEL_SPACE)};
 
 /* --- keys --- */
 
@@ -464,17 +433,6 @@ static void read_base(const struct reading *r, const struct toml_node *table, st
 
 /* --- filters --- */
 
-#define AT(member) offsetof(struct space_filter, member)
-
-static const struct schema_key filter_keys[] = {
-    {.name = "name", TYPE_STRING, EVERY},
-    {.name = "where", TYPE_STRING, EVERY},
-    {.name = "preset", TYPE_STRING, EVERY, FORM_CHOICE, AT(preset), 1, .choices = filter_preset_names + 1},
-    {.name = "layers", TYPE_INT, EVERY, .least = 1, .most = INT32_MAX},
-    {.name = "tolerance", TYPE_NUMBER, EVERY, .most = 1},
-    {.name = "mixer", TYPE_STRING, EVERY, FORM_STRING, AT(mixer)},
-};
-
 /* Options of presets, and the preset that each belongs to. */
 static const struct {
     const char *key;
@@ -556,7 +514,7 @@ static void read_filter(const struct reading *r, struct found *found)
                                                                             : filter_preset_names[f->preset]);
 }
 
-static const struct schema schema_filter = {"[[model_space.filter]]", SCHEMA_KEYS(filter_keys), read_filter};
+static const struct schema schema_filter = {SCHEMA("[[model_space.filter]]", KEYS_OF_FILTER), read_filter};
 
 /* --- samples --- */
 
@@ -622,12 +580,6 @@ static void read_each(const struct reading *r, const struct toml_node *node, con
                 problem_at_value(r, &values->children[i], "%s: %s is listed twice", values->key, s->literals.items[i]);
 }
 
-static const struct schema_key sample_keys[] = {
-    {.name = "take", TYPE_INT, EVERY, FORM_COUNT, offsetof(struct space_sample, take), 1, 1e8, .required = true},
-    {.name = "each", TYPE_STRING | TYPE_TABLE, EVERY},
-    {.name = "where", TYPE_STRING, EVERY, FORM_TEXT, offsetof(struct space_sample, where)},
-};
-
 static void read_sample(const struct reading *r, struct found *found)
 {
     struct model_space_table *m = r->into;
@@ -638,7 +590,7 @@ static void read_sample(const struct reading *r, struct found *found)
         read_each(r, found_key(found, "each"), m, s);
 }
 
-static const struct schema schema_sample = {"[[model_space.sample]]", SCHEMA_KEYS(sample_keys), read_sample};
+static const struct schema schema_sample = {SCHEMA("[[model_space.sample]]", KEYS_OF_SAMPLE), read_sample};
 
 /* --- the table --- */
 

@@ -295,27 +295,7 @@ static void read_on_end(const struct reading *r, const struct toml_node *node)
         r->sweep->on_end = node->kind == NODE_STRING ? shell_command(r, node->text) : toml_strings(r->arena, node);
 }
 
-#define AT(member) offsetof(struct sweep, member)
-
-static const struct schema_key sweep_keys[] = {
-    {.name = "name", TYPE_STRING, FILE_SWEEP, .read = read_name},
-    {.name = "description", TYPE_STRING, FILE_SWEEP, FORM_STRING, AT(description)},
-    {.name = "objective", TYPE_STRING | TYPE_STRINGS, DEFAULTS, FORM_WORDS, AT(objective_words)},
-    {.name = "subject_to", TYPE_STRING | TYPE_STRINGS, DEFAULTS, .read = read_constraints},
-    {.name = "note", TYPE_STRINGS, DEFAULTS, FORM_MORE_KEYS, AT(notes)},
-    {.name = "replicate", TYPE_STRINGS, DEFAULTS, FORM_KEYS, AT(replicates)},
-    {.name = "group_by", TYPE_STRINGS, DEFAULTS, .read = read_groups},
-    /* An included file says itself which of its lists are values. */
-    {.name = "list_values", TYPE_STRINGS, EVERY, FORM_MORE_KEYS, AT(list_values)},
-    {.name = "disable_rules", TYPE_STRINGS, DEFAULTS, FORM_NAMES, AT(disabled_rules), .what = "rule"},
-    {.name = "rule_sets", TYPE_STRINGS, DEFAULTS, FORM_NAMES, AT(rule_sets), .what = "rule set"},
-    {.name = "seed", TYPE_INT, FILE_SWEEP, FORM_INT, AT(seed)},
-    {.name = "on_end", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP, .read = read_on_end},
-    {.name = "on_end_timeout", TYPE_TIME, FILE_SWEEP, FORM_DURATION, AT(on_end_timeout_ms), 1, .otherwise = 60000},
-    {.name = "share", TYPE_BOOL, FILE_SWEEP, FORM_BOOL, AT(share)},
-    {.name = "checksums", TYPE_BOOL, FILE_SWEEP, FORM_BOOL, AT(checksums)},
-};
-const struct schema schema_sweep = {"[sweep]", SCHEMA_KEYS(sweep_keys)};
+const struct schema schema_sweep = {SCHEMA("[sweep]", KEYS_OF_SWEEP)};
 
 /* --- what needs all files --- */
 
@@ -481,43 +461,7 @@ void sweep_release(struct sweep **at)
 
 /* --- from documents to a sweep --- */
 
-static const struct schema_key top_keys[] = {
-    {.name = "profile", TYPE_STRING | TYPE_STRINGS, FILE_SWEEP},
-    {.name = "include", TYPE_STRING | TYPE_STRINGS, SPACE},
-    /* The sections, in the order of enum section_kind. */
-    {.name = "cluster_spec", TYPE_TABLE | TYPE_TABLES, SPACE},
-    {.name = "model", TYPE_TABLE | TYPE_TABLES, SPACE},
-    {.name = "training_spec", TYPE_TABLE | TYPE_TABLES, SPACE},
-    {.name = "parallel_spec", TYPE_TABLE | TYPE_TABLES, SPACE},
-    {.name = "sweep", TYPE_TABLE, EVERY, TABLE(schema_sweep)},
-    {.name = "job", TYPE_TABLE, DEFAULTS, TABLE(schema_job)},
-    {.name = "metrics",
-     TYPE_TABLE,
-     DEFAULTS,
-     TABLES(AT(job.metric_count), "metrics", schema_derived_metric),
-     .named = "metric"},
-    {.name = "fixture", TYPE_TABLES, DEFAULTS, TABLES(AT(fixture_count), "fixtures", schema_fixture)},
-    {.name = "derive", TYPE_TABLE, EVERY, NAMES(AT(derived_count), derived_entries, "derived keys")},
-    {.name = "synonym", TYPE_TABLE, EVERY, NAMES(AT(synonym_count), synonym_entries, "synonyms")},
-    {.name = "inert", TYPE_TABLE, EVERY, NAMES(AT(inert_count), inert_entries, "inert keys")},
-    {.name = "was", TYPE_TABLE, FILE_SWEEP, WALK(AT(was_count), read_was, "keys")},
-    {.name = "rule", TYPE_TABLES, EVERY, TABLES(AT(rule_count), "rules", schema_rule)},
-    {.name = "failure", TYPE_TABLES, EVERY, TABLES(AT(failure_count), "failure patterns", schema_failure)},
-    {.name = "retry", TYPE_TABLE, DEFAULTS, TABLE(schema_retry)},
-    {.name = "device", TYPE_TABLES, EVERY, TABLES(AT(devices.count), "devices", schema_device)},
-    {.name = "model_type", TYPE_TABLES, EVERY, .read = read_model_types, .of = &schema_model_type},
-    {.name = "deepspeed", TYPE_TABLE, DEFAULTS, TABLE(schema_deepspeed)},
-    {.name = "model_space", TYPE_TABLE, EVERY, .read = read_model_space, .of = &schema_model_space},
-    {.name = "model_info", TYPE_TABLE, FILE_SWEEP, TABLE(schema_model_info)},
-    {.name = "predict", TYPE_TABLE, DEFAULTS, TABLE(schema_predict)},
-    {.name = "import", TYPE_TABLE, DEFAULTS, TABLE(schema_import)},
-    {.name = "search", TYPE_TABLE, DEFAULTS, TABLE(schema_search)},
-    {.name = "slurm", TYPE_TABLE, DEFAULTS, TABLE(schema_slurm)},
-    {.name = "executor", TYPE_TABLE, DEFAULTS, TABLE(schema_executor)},
-    {.name = "ssh", TYPE_TABLE, DEFAULTS, TABLE(schema_ssh)},
-    {.name = "local", TYPE_TABLE, DEFAULTS, TABLE(schema_local)},
-};
-const struct schema schema_top = {"the file", SCHEMA_KEYS(top_keys)};
+const struct schema schema_top = {SCHEMA("the file", KEYS_OF_TOP)};
 
 static void read_sections(const struct page *page)
 {

@@ -9,18 +9,17 @@
 #include "util/memory.h"
 #include "util/string_list.h"
 
-#define AT(member) offsetof(struct sweep, member)
 #define CLASS(id, key, times)                                                                                          \
-    {.name = (key), TYPE_INT, DEFAULTS, FORM_COUNT, AT(retry.attempts[FAILURE_##id]), 1, 1000, .otherwise = (times)},
+    {.name = (key),                                                                                                    \
+     .types = TYPE_INT,                                                                                                \
+     .files = DEFAULTS,                                                                                                \
+     .form = FORM_COUNT,                                                                                               \
+     .at = offsetof(struct sweep, retry.attempts[FAILURE_##id]),                                                       \
+     .least = 1,                                                                                                       \
+     .most = 1000,                                                                                                     \
+     .otherwise = (times)},
 
-static const struct schema_key retry_keys[] = {
-    FAILURES_DECLARABLE(CLASS) /* in the order of the enumeration */
-    {.name = "backoff", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(retry.backoff_ms), .otherwise = 1000},
-    {.name = "backoff_max", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(retry.backoff_max_ms), .otherwise = 300000},
-    {.name = "changed", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(retry_changed)},
-    {.name = "place", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(retry_place_ms), .otherwise = 1800000},
-};
-const struct schema schema_retry = {"[retry]", SCHEMA_KEYS(retry_keys)};
+const struct schema schema_retry = {SCHEMA("[retry]", FAILURES_DECLARABLE(CLASS) KEYS_OF_RETRY)};
 
 static const char *const levels[] = {"exclude", "warn", NULL};
 
@@ -33,18 +32,6 @@ const struct entries derived_entries = {ENTRIES(sweep, derived, derived_count, s
                                         .is_excused = true};
 
 static const struct entries rule_entries = {ENTRIES(sweep, rules, rule_count, struct rule), .is_once = true};
-
-#undef AT
-#define AT(member) offsetof(struct rule, member)
-
-static const struct schema_key rule_keys[] = {
-    {.name = "name", TYPE_STRING, EVERY, FORM_STRING, AT(name), .required = true},
-    {.name = "require", TYPE_STRING, EVERY, FORM_TEXT, AT(require), .required = true},
-    {.name = "when", TYPE_STRING, EVERY, FORM_TEXT, AT(when)},
-    {.name = "why", TYPE_STRING, EVERY, FORM_STRING, AT(why)},
-    {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
-    {.name = "level", TYPE_STRING, EVERY, FORM_EITHER, AT(warning), 1, .choices = levels},
-};
 
 static void read_rule(const struct reading *r, struct found *found)
 {
@@ -60,23 +47,7 @@ static void read_rule(const struct reading *r, struct found *found)
         *slot = rule;
 }
 
-const struct schema schema_rule = {"[[rule]]", SCHEMA_KEYS(rule_keys), read_rule};
-
-#undef AT
-#define AT(member) offsetof(struct failure_pattern, member)
-
-static const struct schema_key failure_keys[] = {
-    {.name = "class",
-     TYPE_STRING,
-     EVERY,
-     FORM_WORD,
-     AT(class_name),
-     .choices = failure_names + 1,
-     .most = FAILURE_DECLARABLE_COUNT,
-     .required = true},
-    {.name = "pattern", TYPE_STRING, EVERY, FORM_REGEX, AT(pattern), .required = true},
-    {.name = "source", TYPE_STRING, EVERY, FORM_STRING, AT(source)},
-};
+const struct schema schema_rule = {SCHEMA("[[rule]]", KEYS_OF_RULE), read_rule};
 
 static void read_failure(const struct reading *r, struct found *found)
 {
@@ -87,7 +58,7 @@ static void read_failure(const struct reading *r, struct found *found)
         *arena_add(r->arena, s->failures, s->failure_count) = pattern;
 }
 
-const struct schema schema_failure = {"[[failure]]", SCHEMA_KEYS(failure_keys), read_failure};
+const struct schema schema_failure = {SCHEMA("[[failure]]", KEYS_OF_FAILURE), read_failure};
 
 /* --- [synonym], [inert] --- */
 

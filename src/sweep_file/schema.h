@@ -1,13 +1,14 @@
 /* The keys that a sweep file may have: one table for each kind of table in it, one row for each key. A row says where
  * the key may stand, what its value must be and where that goes; what it means, its default and an example stand in
  * docs/reference.md. From both, scripts/sweep_schema.py makes schemas/sweep.json, by which editors complete and check.
- * Each table is beside what reads it. */
+ * The rows are made of config/keys.toml (KEYS_OF_JOB); what reads a table names them. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "config/sweep.h"
+#include "sweep_file/key_rows.h"
 #include "sweep_file/reading.h"
 #include "toml/tree.h"
 
@@ -95,13 +96,6 @@ struct schema {
     void (*read)(const struct reading *r, struct found *found);
 };
 
-/* A reader of the entries of a table, or tables; a size_t of the sweep at `have` says how many there are. */
-#define EACH(have, reader, plural) .at = (have), .each = (reader), .what = (plural)
-#define WALK(have, reader, plural) .at = (have), .walk = (reader), .what = (plural)
-#define NAMES(have, kind, plural) .at = (have), .entries = &(kind), .what = (plural)
-#define TABLES(have, plural, schema) FORM_TABLE, .at = (have), .what = (plural), .of = &(schema)
-#define TABLE(schema) FORM_TABLE, .of = &(schema)
-
 /* What a table has, by the keys of its schema; NULL where one is absent or wrong. */
 #define KEYS_MOST 32
 struct found {
@@ -110,7 +104,10 @@ struct found {
     const struct toml_node *nodes[KEYS_MOST];
 };
 
-#define SCHEMA_KEYS(rows) .keys = (rows), .count = LENGTH(rows)
+/* The first members of a schema: its title and the rows of its keys. */
+#define SCHEMA(name, ...)                                                                                              \
+    .title = (name), .keys = (const struct schema_key[]){__VA_ARGS__},                                                 \
+    .count = sizeof((const struct schema_key[]){__VA_ARGS__}) / sizeof(struct schema_key)
 
 extern const struct schema schema_deepspeed, schema_model_info, schema_import, schema_slurm, schema_executor,
     schema_ssh, schema_local, schema_top, schema_sweep, schema_job, schema_metric, schema_derived_metric, schema_rule,

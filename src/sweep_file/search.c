@@ -12,11 +12,7 @@
 
 static const char *const directions[] = {"rises", "falls", "equal", "any"}; /* in the order of the enumeration */
 
-static const struct schema_key order_keys[] = {
-    {.name = "order", TYPE_STRING | TYPE_LIST, DEFAULTS, .required = true},
-    {.name = "when", TYPE_STRING, DEFAULTS},
-};
-static const struct schema schema_order = {"[predict.order]", SCHEMA_KEYS(order_keys)};
+static const struct schema schema_order = {SCHEMA("[predict.order]", KEYS_OF_ORDER)};
 
 static const struct entries order_entries = {ENTRIES(sweep, predict.order, predict.order_count, struct order_entry),
                                              .is_once = true};
@@ -85,8 +81,6 @@ static void read_entry(const struct reading *r, const struct toml_node *node)
 
 /* --- [predict] --- */
 
-#define AT(member) offsetof(struct sweep, predict.member)
-
 static const char *const prune_names[PRUNE_COUNT + 1] =
     {[PRUNE_CERTAIN] = "certain", [PRUNE_RISKY] = "risky", [PRUNE_SOUND] = "sound", [PRUNE_OFF] = "off"};
 
@@ -128,26 +122,6 @@ static void read_coefficients(const struct reading *r, const struct toml_node *t
 }
 
 /* Sweep files are read after their profiles, so that the last word is theirs. */
-static const struct schema_key predict_keys[] = {
-    {.name = "framework", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(framework), .where = AT(framework_at)},
-    {.name = "device", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(device), .where = AT(device_at)},
-    {.name = "cluster", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(cluster)},
-    {.name = "memory_metric", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(memory_metric)},
-    {.name = "time_metric", TYPE_STRING, DEFAULTS, FORM_TEXT, AT(time_metric)},
-    {.name = "prune", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(prune), .choices = prune_names},
-    {.name = "certain", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(certain), 0.1, 10},
-    {.name = "risky", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(risky), 0.1, 10},
-    {.name = "audit", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(audit), 0, 1},
-    {.name = "peak_flops", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(peak_flops), 1, 1e21},
-    {.name = "memory_bandwidth", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(memory_bandwidth), 1, 1e18},
-    {.name = "link_bandwidth", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(link_bandwidth), 1, 1e18},
-    {.name = "network_bandwidth", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(network_bandwidth), 1, 1e18},
-    {.name = "network_latency", TYPE_NUMBER, DEFAULTS, FORM_NUMBER, AT(network_latency), 0, 1},
-    {.name = "keys", TYPE_TABLE, DEFAULTS, EACH(AT(key_count), read_key, "inputs of predictions")},
-    {.name = "memory", TYPE_TABLE, DEFAULTS, .read = read_coefficients},
-    {.name = "time", TYPE_TABLE, DEFAULTS, .read = read_coefficients},
-    {.name = "order", TYPE_TABLE, DEFAULTS, EACH(AT(order_count), read_entry, "entries of an order")},
-};
 
 static void read_predict(const struct reading *r, struct found *found)
 {
@@ -160,7 +134,7 @@ static void read_predict(const struct reading *r, struct found *found)
         problem_at_value(r, found->table, "risky = %g is above certain = %g", p->risky, p->certain);
 }
 
-const struct schema schema_predict = {"[predict]", SCHEMA_KEYS(predict_keys), read_predict};
+const struct schema schema_predict = {SCHEMA("[predict]", KEYS_OF_PREDICT), read_predict};
 
 #define MOST_STAGES 100
 
@@ -173,23 +147,6 @@ static char *names_of(const struct reading *r, const struct word_list *keys)
         buffer_printf(&b, "%s%s", i ? ", " : "", keys->items[i].text);
     return arena_keep(r->arena, buffer_take(&b));
 }
-
-#undef AT
-#define AT(member) offsetof(struct search_stage, member)
-
-static const struct schema_key stage_keys[] = {
-    {.name = "name", TYPE_STRING, DEFAULTS},
-    {.name = "free", TYPE_STRINGS, DEFAULTS, FORM_KEYS, AT(free), .required = true},
-    {.name = "strategy",
-     TYPE_STRING,
-     DEFAULTS,
-     FORM_WORD,
-     AT(strategy),
-     .most = STRATEGY_STAGE_BY_STAGE, /* all but the one that stages are, the last */
-     .choices = search_strategy_names,
-     .required = true},
-    {.name = "max_trials", TYPE_INT, DEFAULTS, FORM_COUNT, AT(max_trials), 1, 1e9, .required = true},
-};
 
 /* One with a mistake is kept: its keys are free. */
 static void read_stage(const struct reading *r, struct found *found)
@@ -208,7 +165,7 @@ static void read_stage(const struct reading *r, struct found *found)
     *arena_add(r->arena, c->stages, c->stage_count) = stage;
 }
 
-static const struct schema schema_stage = {"[[search.stage]]", SCHEMA_KEYS(stage_keys), read_stage};
+static const struct schema schema_stage = {SCHEMA("[[search.stage]]", KEYS_OF_STAGE), read_stage};
 
 static void read_search_stages(const struct reading *r, const struct toml_node *list)
 {
@@ -266,9 +223,6 @@ static void read_number(const struct reading *r, const struct toml_node *node)
         r->sweep->search.options.numbers[which] = value;
 }
 
-#undef AT
-#define AT(member) offsetof(struct sweep, search.member)
-
 #define NUMBER(id, key, unit, help, low, high, whole, fallback)                                                        \
     {.name = (key),                                                                                                    \
      .types = SEARCH_##id == SEARCH_DEADLINE ? ~0u : TYPE_NUMBER,                                                      \
@@ -277,23 +231,6 @@ static void read_number(const struct reading *r, const struct toml_node *node)
      .least = (low),                                                                                                   \
      .most = (high),                                                                                                   \
      .read = read_number},
-
-static const struct schema_key search_keys[] =
-    {{.name = "strategy", TYPE_STRING, DEFAULTS, FORM_WORD, AT(options.strategy), .choices = search_strategy_names},
-     {.name = "order", TYPE_STRING, DEFAULTS, FORM_CHOICE, AT(options.order), .choices = search_order_names},
-     {.name = "zero_stages", TYPE_LIST, DEFAULTS, .read = read_stages},
-     {.name = "racing", TYPE_BOOL, DEFAULTS, FORM_SWITCH, AT(options.racing)},
-     {.name = "equal_batch", TYPE_BOOL, DEFAULTS, FORM_SWITCH, AT(options.equal_batch)},
-     {.name = "metric",
-      TYPE_STRING,
-      DEFAULTS,
-      FORM_WORDS,
-      offsetof(struct sweep, objective_words),
-      .what = "[search] metric"},
-     {.name = "run_full_experiment", TYPE_BOOL, DEFAULTS, FORM_BOOL, AT(run_full_experiment)},
-     {.name = "full_timeout", TYPE_TIME, DEFAULTS, FORM_DURATION, AT(full_timeout_ms)},
-     {.name = "stage", TYPE_TABLES, DEFAULTS, .read = read_search_stages, .of = &schema_stage},
-     SEARCH_NUMBERS(NUMBER)};
 
 /* Stages are a strategy of their own. */
 static void choose_stages(const struct reading *r, const struct toml_node *table)
@@ -324,4 +261,4 @@ static void read_search(const struct reading *r, struct found *found)
     choose_stages(r, found->table);
 }
 
-const struct schema schema_search = {"[search]", SCHEMA_KEYS(search_keys), read_search};
+const struct schema schema_search = {SCHEMA("[search]", KEYS_OF_SEARCH SEARCH_NUMBERS(NUMBER)), read_search};

@@ -17,14 +17,8 @@
 #define MOST_VALUES 1000000 /* that are written out */
 #define ROUNDING 1e-9       /* of a step: 0.1 ten times over is to meet 1 */
 
-#define RANGE_KEYS(types)                                                                                              \
-    {                                                                                                                  \
-        {.name = "from", (types), EVERY, .required = true}, {.name = "to", (types), EVERY, .required = true},          \
-            {.name = "step", (types), EVERY}, {.name = "factor", (types), EVERY},                                      \
-    }
-static const struct schema_key range_keys[] = RANGE_KEYS(TYPE_INT), real_range_keys[] = RANGE_KEYS(TYPE_NUMBER);
-static const struct schema schema_range = {"a range", SCHEMA_KEYS(range_keys)};
-static const struct schema schema_real_range = {"a range", SCHEMA_KEYS(real_range_keys)};
+static const struct schema schema_range = {SCHEMA("a range", KEYS_OF_RANGE)};
+static const struct schema schema_real_range = {SCHEMA("a range", KEYS_OF_REAL_RANGE)};
 
 bool range_is_meant(const struct toml_node *node)
 {

@@ -280,13 +280,13 @@ map__drawn__has_floors_and_includes()
 # Debian has one, Fedora and Arch another, small systems a third.
 scripts__with_each_awk__print_the_same()
 {
-    local awk script made by=(-f "$source_dir/scripts/rows.awk" -f)
+    local awk one made by=(-f "$source_dir/scripts/rows.awk" -f)
     mapped_tree
     mv tree/build-map drawn
     mkdir bin
-    made='manual_page:docs/reference.md commands:src/commands/commands.toml inputs:src/predict/inputs.toml'
-    for script in $made; do
-        awk "${by[@]}" "$source_dir/scripts/${script%:*}.awk" -v what=source "$source_dir/${script#*:}" >"${script%:*}"
+    made=(manual_page:../docs/reference.md {commands:commands/commands,inputs:predict/inputs,keys:config/keys}.toml)
+    for one in "${made[@]}"; do
+        awk "${by[@]}" "$source_dir/scripts/${one%:*}.awk" -v what=source "$source_dir/src/${one#*:}" >"${one%:*}"
     done
     for awk in gawk 'gawk --posix' mawk 'busybox awk' original-awk; do
         type -P "${awk%% *}" >/dev/null || continue
@@ -295,9 +295,9 @@ scripts__with_each_awk__print_the_same()
         rm -rf tree
         (PATH=$PWD/bin:$PATH mapped_tree)
         expect "diff -r drawn tree/build-map"
-        for script in $made; do
-            bin/awk "${by[@]}" "$source_dir/scripts/${script%:*}.awk" -v what=source "$source_dir/${script#*:}" >again
-            expect "cmp ${script%:*} again"
+        for one in "${made[@]}"; do
+            bin/awk "${by[@]}" "$source_dir/scripts/${one%:*}.awk" -v what=source "$source_dir/src/${one#*:}" >again
+            expect "cmp ${one%:*} again"
         done
         echo 'int x = sqlite3_step(s); /* exit(1) */' >tree/src/run/a.c
         run_command env PATH="$PWD/bin:$PATH" bash "$checker" tree
@@ -316,7 +316,7 @@ tables__row_that_cannot_be_read__refused()
     done <<'END'
 commands|[a]\nsummary = "x"\n[a.options]\nb = { help = "c", least 1 }|not the end of a row: , least 1 }
 commands|[a]\nsummary: "x"|not a key: summary: "x"
-inputs|[inputs]\na = { means = "b", whole "c" }|not the end of a row: , whole "c" }
+keys|[tables]\na = { files = "EVERY" }\n[a]\nb = { text = true, lest = 1 }|not of a row: lest
 inputs|[inputs]\na = { whole = "plan.tensor" }|nothing says what it means: a
 inputs|[inputs]\na = { means = "b", whole = "plans.tensor" }|no such struct: plans.tensor
 inputs|[words]\na = [\n    ["0", "x"],\n]|words of no input: a

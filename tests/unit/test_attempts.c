@@ -9,7 +9,7 @@ struct kept {
     struct attempt_store *store;
 };
 
-static const struct retry_policy policy = {{[FAILURE_EXIT] = 2, [FAILURE_LOST] = 2}, 1000, 8000};
+static const struct retry_policy policy = {{[FAILURE_EXIT] = 2, [FAILURE_LOST] = 2}, 1000, 8000, false, 0};
 
 /* Two pending jobs of one sweep, each to succeed `repeat` times. */
 static struct kept open_jobs(int64_t repeat)

@@ -5,7 +5,7 @@
 
 TEST(retry_delay__doubles__up_to_the_longest)
 {
-    const struct retry_policy p = {{0}, 1000, 5000};
+    const struct retry_policy p = {{0}, 1000, 5000, false, 0};
     const int64_t expected[] = {1000, 2000, 4000, 5000, 5000};
     for (int64_t i = 0; i < 5; i++)
         assert_int_equal(retry_delay_ms(&p, i + 1), expected[i]);
@@ -13,8 +13,8 @@ TEST(retry_delay__doubles__up_to_the_longest)
 
 TEST(retry_delay__extremes__neither_overflow_nor_loop)
 {
-    const struct retry_policy long_ones = {{0}, INT64_MAX / 3, INT64_MAX}, none = {{0}, 0, 5000},
-                              capped = {{0}, 9000, 5000};
+    const struct retry_policy long_ones = {{0}, INT64_MAX / 3, INT64_MAX, false, 0}, none = {{0}, 0, 5000, false, 0},
+                              capped = {{0}, 9000, 5000, false, 0};
     assert_int_equal(retry_delay_ms(&long_ones, INT64_MAX), INT64_MAX);
     assert_int_equal(retry_delay_ms(&none, INT64_MAX), 0);
     assert_int_equal(retry_delay_ms(&capped, 1), 5000);

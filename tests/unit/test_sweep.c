@@ -154,7 +154,7 @@ TEST(sweep__empty_of_everything__defaults)
     assert_int_equal(s->objective_count + s->disabled_rules.count, 0);
     assert_true(!job->command.words && !job->timeout && !job->secrets[0] && !job->make_job_dir);
     SAYS("5000 1, 60000, 1000 300000 1800000", "%d %d, %d, %d %d %d", (int)job->grace_ms, (int)job->repeat,
-         (int)s->on_end_timeout_ms, (int)s->retry.backoff_ms, (int)s->retry.backoff_max_ms, (int)s->retry_place_ms);
+         (int)s->on_end_timeout_ms, (int)s->retry.backoff_ms, (int)s->retry.backoff_max_ms, (int)s->retry.place_ms);
     for (const struct batch_config *b = &s->batch; b <= &s->batch_other; b++)
         SAYS("1 1 200 500, 10000 300000 120000 30000 1", "%d %d %d %d, %d %d %d %d %g", b->gpus, b->shared,
              (int)b->array_size, (int)b->max_jobs, (int)b->poll_ms, (int)b->absence_ms, (int)b->margin_ms,
