@@ -183,14 +183,13 @@ static int add_yaml(const struct config_source *s, const struct doc *d, struct e
 /* JSON is valid YAML. */
 static int add_json(const struct config_source *s, const struct doc *d, struct error *e)
 {
-    struct json root = {0};
+    OWNED_BY(json_text_free) struct json root = {0};
     if (json_text_parse(s->path, d->text, &root, e) < 0)
         return -1;
     for (size_t i = 0; i < plugin_keys()->child_count; i++)
         json_text_remove(&root, plugin_keys()->children[i].key);
     json_text_add(&root, 2, &s->out->launch);
     buffer_add_char(&s->out->launch, '\n');
-    json_text_free(&root);
     return 0;
 }
 
@@ -251,7 +250,7 @@ static void drop_unused_path(struct json *config, const char *device_path, const
 
 static void add_plugin(const struct accelerate_config *a, struct buffer *out)
 {
-    struct json config = {.kind = JSON_OBJECT};
+    OWNED_BY(json_text_free) struct json config = {.kind = JSON_OBJECT};
     json_text_set(&config, "train_batch_size", "\"auto\"");
     json_text_set(&config, "train_micro_batch_size_per_gpu", "\"auto\"");
     for (const struct toml_node *k = plugin_keys()->children; k < plugin_keys()->children + plugin_keys()->child_count;
@@ -267,7 +266,6 @@ static void add_plugin(const struct accelerate_config *a, struct buffer *out)
     drop_unused_path(&config, ZERO "offload_param.device", ZERO "offload_param.nvme_path");
     json_text_add(&config, 2, out);
     buffer_add_char(out, '\n');
-    json_text_free(&config);
 }
 
 int accelerate_config_write_plugin(const struct accelerate_config *a, const char *directory, char **ds_config,
@@ -287,13 +285,7 @@ void accelerate_config_free(struct accelerate_config *a)
 {
     json_text_free(&a->plugin);
     buffer_free(&a->launch);
-    free(a->distributed_type);
-    free(a->main_process_ip);
-    free(a->gpu_ids);
-    free(a->ds_config);
-    free(a->hostfile);
-    free(a->include);
-    free(a->exclude);
-    free(a->instead);
+    free_all(a->distributed_type, a->main_process_ip, a->gpu_ids, a->ds_config, a->hostfile, a->include, a->exclude,
+             a->instead);
     *a = (struct accelerate_config){0};
 }

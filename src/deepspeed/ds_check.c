@@ -1,6 +1,5 @@
 #include "deepspeed/ds_check.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "deepspeed/autotuning.h"
@@ -117,17 +116,15 @@ static char *hint(const char *near)
 /* Returns what is wrong with a key of a section that refuses others: every job would fail at its start. */
 static char *fault_of(const char *section, const char *name, int64_t release)
 {
-    char *key = xasprintf("%s.%s", section, name), *fault = NULL;
+    OWNED char *key = xasprintf("%s.%s", section, name);
     const char *near = ds_keys_nearest(section, name), *since = ds_key_since(key);
     if (!near || strcmp(near, name) != 0) {
         OWNED char *meant = hint(near);
-        fault = xasprintf("DeepSpeed has no key %s \"%s\"%s", section, name, meant);
-    } else if (!ds_has_come(since, release)) {
-        fault =
-            xasprintf("DeepSpeed knows the key of %s \"%s\" since %s only, and is older here", section, name, since);
+        return xasprintf("DeepSpeed has no key %s \"%s\"%s", section, name, meant);
     }
-    free(key);
-    return fault;
+    if (ds_has_come(since, release))
+        return NULL;
+    return xasprintf("DeepSpeed knows the key of %s \"%s\" since %s only, and is older here", section, name, since);
 }
 
 static void check_section(const struct json *root, const char *name, const char *path, int64_t release,
@@ -194,15 +191,10 @@ static bool is_in_config(const struct json *root, const char *name)
 char *ds_check_mapped_key(const struct json *root, const char *key)
 {
     const struct toml_node *models = known("ds_config", "models");
-    char *head = xstrndup(key, strcspn(key, ".")), *meant = NULL, *fault = NULL;
+    OWNED char *head = xstrndup(key, strcspn(key, "."));
     bool known_key = ds_is_section_key(key) || is_in_config(root, head);
     for (size_t i = 0; i < models->child_count && !known_key; i++)
         known_key = ds_keys_have(models->children[i].key, key);
-    if (!known_key) {
-        meant = hint(ds_keys_nearest("", head));
-        fault = xasprintf("a ds_config has no key \"%s\"%s", key, meant);
-    }
-    free(meant);
-    free(head);
-    return fault;
+    OWNED char *meant = known_key ? NULL : hint(ds_keys_nearest("", head));
+    return known_key ? NULL : xasprintf("a ds_config has no key \"%s\"%s", key, meant);
 }

@@ -216,7 +216,7 @@ static bool check_spec_key(void *context, const struct axis *axis, size_t k)
     struct problems *problems = check->problems;
     const struct value *value = &axis->values[k];
     const char *place = place_of(c->sweep, axis->keys[k], value->kind == VALUE_JSON && value->text[0] == '{');
-    struct json probe = {0};
+    OWNED_BY(json_text_free) struct json probe = {0};
     OWNED_BUFFER text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
     json_text_add(&c->root, 0, &text);
@@ -230,7 +230,6 @@ static bool check_spec_key(void *context, const struct axis *axis, size_t k)
     if (place && json_text_parse("", buffer_text(&text), &probe, &ignored) == 0 && !json_text_set(&probe, place, "0"))
         problems_add(problems, axis->at, "`%s` cannot be set in %s, because a value above it is not an object",
                      axis->keys[k], c->path ? c->path : "the ds_config");
-    json_text_free(&probe);
     return false;
 }
 
@@ -442,21 +441,15 @@ static int build(const struct ds_config *c, const struct json *specs, struct jso
 
 int ds_config_render(const struct ds_config *c, const char *spec_json, struct buffer *out, struct error *e)
 {
-    struct json specs = {0}, config = {0};
+    OWNED_BY(json_text_free) struct json specs = {0}, config = {0};
     OWNED_BUFFER base = BUFFER_INIT;
     json_text_add(&c->root, 0, &base);
-    int rc = json_text_parse("the ds_config", buffer_text(&base), &config, e);
-    if (rc == 0)
-        rc = json_text_parse("the specs", spec_json, &specs, e);
-    if (rc == 0)
-        rc = build(c, &specs, &config, e);
-    if (rc == 0) {
-        json_text_add(&config, 2, out);
-        buffer_add_char(out, '\n');
-    }
-    json_text_free(&specs);
-    json_text_free(&config);
-    return rc;
+    if (json_text_parse("the ds_config", buffer_text(&base), &config, e) < 0 ||
+        json_text_parse("the specs", spec_json, &specs, e) < 0 || build(c, &specs, &config, e) < 0)
+        return -1;
+    json_text_add(&config, 2, out);
+    buffer_add_char(out, '\n');
+    return 0;
 }
 
 static void set_number(struct json *config, const char *path, int64_t number)
@@ -507,22 +500,18 @@ bool ds_config_is_profiled(const struct ds_config *c)
 
 int64_t ds_config_batch(const char *text)
 {
-    struct json config = {0};
+    OWNED_BY(json_text_free) struct json config = {0};
     struct error ignored = ERROR_INIT;
-    long long samples = 0;
-    if (json_text_parse("the ds_config", text, &config, &ignored) == 0) {
-        const struct json *j = json_text_find(&config, "train_batch_size");
-        if (!j || !json_text_integer(j, &samples))
-            samples = 0;
-    }
-    json_text_free(&config);
-    return samples;
+    long long samples;
+    const bool is_read = json_text_parse("the ds_config", text, &config, &ignored) == 0;
+    const struct json *j = is_read ? json_text_find(&config, "train_batch_size") : NULL;
+    return j && json_text_integer(j, &samples) ? samples : 0;
 }
 
 int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, int64_t last, struct buffer *text,
                             struct error *e)
 {
-    struct json config = {0};
+    OWNED_BY(json_text_free) struct json config = {0};
     if (!is_profiled(c->sweep))
         return 0;
     if (json_text_parse("the ds_config", buffer_text(text), &config, e) < 0)
@@ -531,7 +520,6 @@ int ds_config_add_profiling(const struct ds_config *c, const char *job_dir, int6
     buffer_clear(text);
     json_text_add(&config, 2, text);
     buffer_add_char(text, '\n');
-    json_text_free(&config);
     return 0;
 }
 
@@ -642,7 +630,7 @@ static const struct json *find_setting(const struct json *config, const char *ke
 char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_json, char *const *command)
 {
     struct string_list w = STRING_LIST_INIT;
-    struct json config = {0};
+    OWNED_BY(json_text_free) struct json config = {0};
     struct error ignored = ERROR_INIT;
     for (; *command; command++)
         string_list_add(&w, xstrdup(*command));
@@ -653,7 +641,6 @@ char **ds_arguments_map(const struct deepspeed_settings *d, const char *config_j
             if (value)
                 map(&w, d->arguments[i].value, value);
         }
-    json_text_free(&config);
     return string_list_take(&w);
 }
 

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/search_options.h"
@@ -52,12 +51,8 @@ static double seconds_of_batch(struct db *db, const char *objective, int64_t bat
 double profile_step_seconds(const char *db_path, const char *objective, int64_t batch)
 {
     struct error ignored = ERROR_INIT;
-    struct db *db = NULL;
-    if (store_open_read_only(db_path, &db, &ignored) < 0)
-        return NAN;
-    const double seconds = seconds_of_batch(db, objective, batch);
-    store_close(db);
-    return seconds;
+    OWNED_DB *db = NULL;
+    return store_open_read_only(db_path, &db, &ignored) < 0 ? NAN : seconds_of_batch(db, objective, batch);
 }
 
 static int64_t last_step(const struct ds_preparation *p, const char *text)
@@ -110,9 +105,8 @@ struct preparation ds_preparation_of(struct ds_preparation *p)
 
 static char *read_text(const char *job_dir, const char *name)
 {
-    char *path = xasprintf("%s/%s", job_dir, name), *text = job_file_text(path, LARGEST_CONFIG);
-    free(path);
-    return text;
+    OWNED char *path = xasprintf("%s/%s", job_dir, name);
+    return job_file_text(path, LARGEST_CONFIG);
 }
 
 static char *base64_of(const char *text)

@@ -35,16 +35,14 @@ static const char *name_in(const char *key, const char *section)
 const char *ds_keys_nearest(const char *section, const char *name)
 {
     const struct toml_node *rows = known("ds_config", "keys");
-    const char **names = xreallocarray(NULL, rows->child_count, sizeof *names);
+    OWNED const char **names = xreallocarray(NULL, rows->child_count, sizeof *names);
     size_t count = 0;
     for (size_t i = 0; i < rows->child_count; i++) {
         const char *in = name_in(rows->children[i].key, section);
         if (in)
             names[count++] = in;
     }
-    const char *near = suggest_nearest(name, names, count);
-    free(names);
-    return near;
+    return suggest_nearest(name, names, count);
 }
 
 bool ds_keys_have(const char *section, const char *name)
@@ -136,13 +134,12 @@ static double number_of(const struct json *v)
 /* The number in a text, whole if that is asked for; NaN if it has none. */
 static double number_in(const struct json *v, bool whole)
 {
-    char *text = json_text_string(v), *end = text;
+    OWNED char *text = json_text_string(v);
+    char *end = text;
     double n = text && *text && strspn(text, whole ? "+-0123456789" : "+-0123456789.eE") == strlen(text)
                    ? strtod(text, &end)
                    : NAN;
-    n = text && end > text && !*end ? n : NAN;
-    free(text);
-    return n;
+    return text && end > text && !*end ? n : NAN;
 }
 
 static bool is_word(const struct toml_node *words, const char *text)
@@ -334,12 +331,11 @@ static void add_hint(const struct judged *j, struct buffer *b)
     const struct json *v = j->value;
     OWNED char *text = json_text_string(v);
     if (words && text && words->children[0].kind == NODE_STRING) {
-        const char **texts = xreallocarray(NULL, words->child_count, sizeof *texts);
+        OWNED const char **texts = xreallocarray(NULL, words->child_count, sizeof *texts);
         for (size_t i = 0; i < words->child_count; i++)
             texts[i] = words->children[i].text;
         OWNED char *hint = suggest_hint(text, texts, words->child_count);
         buffer_add_text(b, hint);
-        free(texts);
     } else if (named && text) {
         buffer_printf(b, "; write {\"%s\": %s}", named->text, v->text);
     } else if (flag && is_bool(v)) {
@@ -463,11 +459,9 @@ static char *first_fault(const char *key, const struct json *value, int64_t rele
 
 char *ds_value_fault(const char *key, const char *json, int64_t release)
 {
-    struct json value = {0};
+    OWNED_BY(json_text_free) struct json value = {0};
     struct error ignored = ERROR_INIT;
-    char *fault = json_text_parse("", json, &value, &ignored) == 0 ? first_fault(key, &value, release) : NULL;
-    json_text_free(&value);
-    return fault;
+    return json_text_parse("", json, &value, &ignored) == 0 ? first_fault(key, &value, release) : NULL;
 }
 
 void ds_values_check(const struct json *root, const char *file, int64_t release, struct problems *problems)

@@ -38,10 +38,10 @@ bool tuning_launcher_keeps_apart(const struct tuning_launcher *l)
 
 static void add_split(struct string_list *w, const char *words)
 {
-    char *copy = xstrdup(words), *rest = NULL;
+    OWNED char *copy = xstrdup(words);
+    char *rest = NULL;
     for (char *word = strtok_r(copy, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
         string_list_add(w, xstrdup(word));
-    free(copy);
 }
 
 static void add_all(struct string_list *w, const struct toml_node *words)
@@ -187,12 +187,12 @@ static bool is_python(const char *word)
 /* The first word of the line that names a Python; NULL if there is none. The caller frees it. */
 static char *python_among(const char *line)
 {
-    char *copy = xstrndup(line, strcspn(line, "\r\n")), *rest = NULL, *found = NULL;
-    for (char *word = strtok_r(copy, BLANK, &rest); word && !found; word = strtok_r(NULL, BLANK, &rest))
+    OWNED char *copy = xstrndup(line, strcspn(line, "\r\n"));
+    char *rest = NULL;
+    for (char *word = strtok_r(copy, BLANK, &rest); word; word = strtok_r(NULL, BLANK, &rest))
         if (is_python(word))
-            found = xstrdup(word);
-    free(copy);
-    return found;
+            return xstrdup(word);
+    return NULL;
 }
 
 /* pip writes a path that is too long for the first line into the second, in quotes. */
@@ -212,12 +212,9 @@ static char *python_of_program(const char *launcher, char *const *environment)
     OWNED_BUFFER text = BUFFER_INIT;
     int ignored;
     const char *first = launcher + strspn(launcher, BLANK);
-    char *name = xstrndup(first, strcspn(first, BLANK)), *found = NULL;
+    OWNED char *name = xstrndup(first, strcspn(first, BLANK));
     OWNED char *path = process_find_program(name, environment, NULL, &ignored);
-    if (path && file_read(path, SCRIPT_BYTES, &text, NULL) == 0)
-        found = python_of_script(buffer_text(&text));
-    free(name);
-    return found;
+    return path && file_read(path, SCRIPT_BYTES, &text, NULL) == 0 ? python_of_script(buffer_text(&text)) : NULL;
 }
 
 /* The release at the beginning of the answer; NULL if there is none. */

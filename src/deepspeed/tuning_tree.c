@@ -60,17 +60,14 @@ static char *left_by_job(const struct tuning_results *t, const char *directory, 
 
 static int take_config(const struct tuning_results *t, int64_t n, const char *text, struct error *e)
 {
-    struct json config = {0};
+    OWNED_BY(json_text_free) struct json config = {0};
     struct error ignored = ERROR_INIT;
     OWNED_BUFFER plain = BUFFER_INIT;
-    int rc = 0;
-    if (json_text_parse("", text, &config, &ignored) == 0) {
-        json_text_add(&config, 0, &plain);
-        rc = db_run(t->db, "UPDATE temp.experiment SET text = ?2, json = ?3 WHERE n = ?1",
-                    VALUES(sql_int(n), sql_text(text), sql_text(plain.data)), e);
-    }
-    json_text_free(&config);
-    return rc;
+    if (json_text_parse("", text, &config, &ignored) < 0)
+        return 0;
+    json_text_add(&config, 0, &plain);
+    return db_run(t->db, "UPDATE temp.experiment SET text = ?2, json = ?3 WHERE n = ?1",
+                  VALUES(sql_int(n), sql_text(text), sql_text(plain.data)), e);
 }
 
 static int read_experiments(const struct tuning_results *t, struct error *e)
@@ -183,12 +180,11 @@ static int write_metrics(const struct tuning_results *t, const struct experiment
 
 static int write_experiment(const struct tuning_results *t, const struct experiment *x, struct error *e)
 {
-    char *directory = xasprintf("%s/%s", t->tree->results_dir, x->name),
-         *stale = xasprintf("%s/metrics.json", directory);
-    char *described = experiment_json(x, NULL), *done = experiment_json(x, directory);
-    char *file = xasprintf("%s.json", x->name);
+    OWNED char *directory = xasprintf("%s/%s", t->tree->results_dir, x->name);
+    OWNED char *stale = xasprintf("%s/metrics.json", directory), *file = xasprintf("%s.json", x->name);
+    OWNED char *described = experiment_json(x, NULL), *done = experiment_json(x, directory);
     OWNED_STRINGS words = words_of(x->command);
-    char *command = command_text(words);
+    OWNED char *command = command_text(words);
     int rc = file_make_directories(directory, e);
     unlink(stale);
     rc = rc < 0 ? rc : write_file(t->tree->exps_dir, file, described, e);
@@ -197,9 +193,7 @@ static int write_experiment(const struct tuning_results *t, const struct experim
     rc = rc < 0 ? rc : write_file(directory, "cmd.txt", command, e);
     rc = rc < 0 ? rc : write_streams(t, x, directory, e);
     rc = rc < 0 ? rc : write_file(directory, "reason.txt", x->message, e);
-    rc = rc < 0 ? rc : write_metrics(t, x, directory, e);
-    free_all(directory, stale, described, done, file, command);
-    return rc;
+    return rc < 0 ? rc : write_metrics(t, x, directory, e);
 }
 
 /* Writes what the model-information job left, if there was one. */

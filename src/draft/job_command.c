@@ -369,22 +369,19 @@ static bool asks_for(const char *text, const char *key)
 
 char *script_warning(const char *path, const char *text, const char *key, enum script_way way)
 {
-    char *value = NULL, *warning = NULL;
     if (!text || !length_before(path, ".sh"))
         return NULL;
-    if (way == SCRIPT_VARIABLE) {
-        value = asks_for(text, key) ? NULL : assigned_value(text, key);
-        if (value)
-            warning = xasprintf("# TO DO: %s sets %s itself, whatever its environment says. Write there:\n"
-                                "#   %s=${%s:-%s}\n",
-                                path, key, key, key, value);
-    } else if (!known_within(known("command", "takes"), text)) {
-        warning = xasprintf("# TO DO: %s passes no arguments on, so that it would not see %s. Write \"$@\" behind the\n"
-                            "# arguments of the program that it starts.\n",
-                            path, key);
-    }
-    free(value);
-    return warning;
+    if (way != SCRIPT_VARIABLE)
+        return known_within(known("command", "takes"), text)
+                   ? NULL
+                   : xasprintf("# TO DO: %s passes no arguments on, so that it would not see %s. Write \"$@\" behind "
+                               "the\n# arguments of the program that it starts.\n",
+                               path, key);
+    OWNED char *value = asks_for(text, key) ? NULL : assigned_value(text, key);
+    return value ? xasprintf("# TO DO: %s sets %s itself, whatever its environment says. Write there:\n"
+                             "#   %s=${%s:-%s}\n",
+                             path, key, key, key, value)
+                 : NULL;
 }
 
 /* --- options that a script does not have --- */

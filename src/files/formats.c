@@ -20,9 +20,8 @@ static char *decoded(const char *quoted)
 
 static char *decoded_name(const char *name)
 {
-    char *quoted = xasprintf("\"%s\"", name), *text = decoded(quoted);
-    free(quoted);
-    return text;
+    OWNED char *quoted = xasprintf("\"%s\"", name);
+    return decoded(quoted);
 }
 
 static enum doc_kind json_kind(const struct json *j)
@@ -62,12 +61,8 @@ static int take_json(struct doc *d, const struct json *from, struct doc_node *to
 
 int json_fill(struct doc *d, struct error *e)
 {
-    struct json root = {0};
-    int rc = json_text_parse(d->file, d->text, &root, e);
-    if (rc == 0)
-        rc = take_json(d, &root, &d->root, e);
-    json_text_free(&root);
-    return rc;
+    OWNED_BY(json_text_free) struct json root = {0};
+    return json_text_parse(d->file, d->text, &root, e) < 0 ? -1 : take_json(d, &root, &d->root, e);
 }
 
 /* --- TOML --- */
@@ -230,14 +225,13 @@ static int add_json(const struct json *j, struct buffer *out, struct error *e)
 
 static int add_structure(enum file_format format, const char *text, struct buffer *out, struct error *e)
 {
-    struct json j = {0};
-    int rc = json_text_parse("the value", text, &j, e);
-    if (rc == 0 && format == FORMAT_TOML)
-        rc = add_json(&j, out, e);
-    else if (rc == 0)
-        buffer_add_text(out, text);
-    json_text_free(&j);
-    return rc;
+    OWNED_BY(json_text_free) struct json j = {0};
+    if (json_text_parse("the value", text, &j, e) < 0)
+        return -1;
+    if (format == FORMAT_TOML)
+        return add_json(&j, out, e);
+    buffer_add_text(out, text);
+    return 0;
 }
 
 int format_add_value(enum file_format format, const struct value *v, struct buffer *out, struct error *e)
