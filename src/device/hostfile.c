@@ -164,24 +164,3 @@ int64_t hosts_device_count(const struct host_list *l)
         n += (int64_t)l->hosts[i].device_count;
     return n;
 }
-
-/* The largest j for which the hosts, none giving more than j shares, hold j jobs of `nodes` shares on different hosts:
- * sum(min(shares, j)) >= j * nodes. */
-int64_t hosts_capacity(const struct host_list *l, int64_t nodes, int64_t devices_per_node)
-{
-    int64_t least = 0, most = hosts_device_count(l);
-    if (nodes < 1 || devices_per_node < 1)
-        return 0;
-    while (least < most) {
-        int64_t jobs = (least + most + 1) / 2, shares = 0;
-        for (size_t i = 0; i < l->count; i++) {
-            int64_t here = (int64_t)l->hosts[i].device_count / devices_per_node;
-            shares += here < jobs ? here : jobs;
-        }
-        if (shares >= jobs * nodes)
-            least = jobs;
-        else
-            most = jobs - 1;
-    }
-    return least;
-}

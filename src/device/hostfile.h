@@ -50,6 +50,3 @@ int hosts_filter(struct host_list *l, const char *include, const char *exclude, 
 
 /* All devices of all hosts. */
 int64_t hosts_device_count(const struct host_list *l);
-
-/* How many jobs of `nodes` hosts with `devices_per_node` each fit at once; hosts may be uneven. */
-int64_t hosts_capacity(const struct host_list *l, int64_t nodes, int64_t devices_per_node);

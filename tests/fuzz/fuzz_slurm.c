@@ -21,10 +21,8 @@ static void read_hosts(const char *text)
 {
     struct host_list hosts = {0};
     struct error e = ERROR_INIT;
-    if (hosts_parse("hostfile", text, &hosts, &e) == 0) {
+    if (hosts_parse("hostfile", text, &hosts, &e) == 0)
         hosts_filter(&hosts, text, NULL, &e);
-        hosts_capacity(&hosts, 2, 4);
-    }
     host_list_free(&hosts);
 }
 

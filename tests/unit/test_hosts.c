@@ -79,15 +79,3 @@ TEST(hosts_filter__what_is_not_there__refused_untouched)
         assert_int_equal(hosts_device_count(&l), 10);
     }
 }
-
-TEST(hosts_capacity__uneven_hosts__jobs_that_fit_at_once)
-{
-    HELD(host_list) l = parsed(uneven);
-    assert_int_equal(hosts_capacity(&l, 1, 2), 5);
-    assert_int_equal(hosts_capacity(&l, 2, 4), 1);
-    assert_int_equal(hosts_capacity(&l, 3, 4), 0);
-    assert_int_equal(hosts_capacity(&l, 3, 2), 1);
-    assert_int_equal(hosts_capacity(&l, 2, 2), 2);
-    assert_int_equal(hosts_capacity(&l, 1, 1), 10);
-    assert_int_equal(hosts_capacity(&l, 0, 1), 0);
-}
