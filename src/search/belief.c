@@ -1,7 +1,7 @@
 #include "search/belief.h"
 
 #include <math.h>
-#include <string.h>
+#include <strings.h>
 
 #include "util/linear.h"
 #include "util/memory.h"
@@ -220,32 +220,39 @@ bool race_is_lost(const struct race *race, const double *values, size_t count)
 #define KERNELS 30           /* per layer, forward and backward */
 #define COLLECTIVES 4        /* per layer in its tensor-parallel group, forward and backward (Megatron-LM, 2019) */
 
-static double known(double value, double otherwise)
+static double known(const struct input_value *given, size_t input, double otherwise)
 {
-    return value > 0 ? value : otherwise;
+    return given[input].kind == INPUT_NUMBER && given[input].number > 0 ? given[input].number : otherwise;
 }
 
-/* Replaces unknown numbers by defaults. */
-static struct layout complete(const struct layout *l)
+/* Share of the forward pass that is recomputed. */
+static double recomputed_share(const struct input_value *v)
 {
-    struct layout c = *l;
-    c.layers = known(l->layers, LAYERS);
-    c.hidden = known(l->hidden, HIDDEN);
-    c.vocab = known(l->vocab, VOCAB);
-    c.seq = known(l->seq, SEQUENCE);
-    c.devices = known(l->devices, 1);
-    c.devices_per_host = known(l->devices_per_host, fmin(c.devices, DEVICES_PER_HOST));
-    c.tp = known(l->tp, 1);
-    c.cp = known(l->cp, 1);
-    c.pp = known(l->pp, 1);
-    c.virtual_stages = known(l->virtual_stages, 1);
-    c.dp = known(l->dp, fmax(1, c.devices / (c.tp * c.cp * c.pp)));
-    c.micro_batch = known(l->micro_batch, fmax(1, known(l->global_batch, c.dp) / (c.dp * known(l->micro_batches, 1))));
-    c.micro_batches = known(l->micro_batches, fmax(1, known(l->global_batch, 0) / (c.dp * c.micro_batch)));
-    c.global_batch = known(l->global_batch, c.dp * c.micro_batch * c.micro_batches);
-    c.zero_stage = known(l->zero_stage, 0);
-    c.recomputed = known(l->recomputed, 0);
-    return c;
+    if (v->kind != INPUT_TEXT)
+        return v->kind == INPUT_NUMBER && v->number > 0 ? 1 : 0;
+    bool full = input_word_value(inputs[AT_RECOMPUTE].place.words, v->text) == RECOMPUTE_FULL;
+    return full || strcasecmp(v->text, "true") == 0 ? 1 : 0;
+}
+
+struct layout layout_of(const struct input_value *given, double devices)
+{
+    struct layout l = {.devices = devices,
+                       .devices_per_host = known(given, AT_DEVICES_PER_NODE, fmin(devices, DEVICES_PER_HOST)),
+                       .tp = known(given, AT_TP, 1),
+                       .cp = known(given, AT_CP, 1),
+                       .pp = known(given, AT_PP, 1),
+                       .virtual_stages = known(given, AT_VPP, 1),
+                       .seq = known(given, AT_SEQ, SEQUENCE),
+                       .layers = known(given, AT_LAYERS, LAYERS),
+                       .hidden = known(given, AT_HIDDEN, HIDDEN),
+                       .vocab = known(given, AT_VOCAB, VOCAB),
+                       .zero_stage = known(given, AT_ZERO_STAGE, 0),
+                       .recomputed = recomputed_share(&given[AT_RECOMPUTE])};
+    const double batch = known(given, AT_GLOBAL_BATCH, 0), times = known(given, AT_GRADIENT_ACCUMULATION, 1);
+    l.dp = known(given, AT_DP, fmax(1, devices / (l.tp * l.cp * l.pp)));
+    l.micro_batch = known(given, AT_MICRO_BATCH, fmax(1, (batch > 0 ? batch : l.dp) / (l.dp * times)));
+    l.micro_batches = known(given, AT_GRADIENT_ACCUMULATION, fmax(1, batch / (l.dp * l.micro_batch)));
+    return l;
 }
 
 static double parameters(const struct layout *l)
@@ -271,38 +278,25 @@ static double overheads(const struct layout *l, double tokens)
            2 * 2 * weights * gathered * shards;
 }
 
-double layout_seconds(const struct layout *given)
+double layout_seconds(const struct layout *l)
 {
-    const struct layout l = complete(given);
-    double tokens = l.micro_batch * l.seq / l.cp, layers = l.layers / l.pp;
-    double network = l.devices > l.devices_per_host ? BALANCE_NETWORK : BALANCE_LINK;
-    double head = 6 * tokens * l.hidden * l.vocab / l.tp;
-    double micro_batch = layers * (operations(&l, tokens) + overheads(&l, tokens)) + head;
-    double bubble = 1 + (l.pp - 1) / (l.virtual_stages * l.micro_batches);
-    double gradients = 2 * 2 * parameters(&l) / (l.tp * l.pp) * (l.dp - 1) / l.dp * network;
-    return l.micro_batches * micro_batch * bubble + gradients;
+    double tokens = l->micro_batch * l->seq / l->cp, layers = l->layers / l->pp;
+    double network = l->devices > l->devices_per_host ? BALANCE_NETWORK : BALANCE_LINK;
+    double head = 6 * tokens * l->hidden * l->vocab / l->tp;
+    double micro_batch = layers * (operations(l, tokens) + overheads(l, tokens)) + head;
+    double bubble = 1 + (l->pp - 1) / (l->virtual_stages * l->micro_batches);
+    double gradients = 2 * 2 * parameters(l) / (l->tp * l->pp) * (l->dp - 1) / l->dp * network;
+    return l->micro_batches * micro_batch * bubble + gradients;
 }
 
-double layout_bytes(const struct layout *given)
+double layout_bytes(const struct layout *l)
 {
-    const struct layout l = complete(given);
-    double tokens = l.micro_batch * l.seq / l.cp, flight = fmin(l.pp, l.micro_batches);
-    double states = l.zero_stage >= 3   ? 16 / l.dp
-                    : l.zero_stage >= 2 ? 2 + 14 / l.dp
-                    : l.zero_stage >= 1 ? 4 + 12 / l.dp
-                                        : 16;
-    double activations = 34 - 32 * l.recomputed;
-    return states * parameters(&l) / (l.tp * l.pp) +
-           activations * tokens * l.hidden * l.layers / (l.tp * l.pp) * flight + 10 * tokens * l.vocab / l.tp;
-}
-
-double layout_samples(const struct layout *given)
-{
-    const struct layout l = complete(given);
-    return l.dp * l.micro_batch * l.micro_batches;
-}
-
-double layout_sequence(const struct layout *l)
-{
-    return known(l->seq, SEQUENCE);
+    double tokens = l->micro_batch * l->seq / l->cp, flight = fmin(l->pp, l->micro_batches);
+    double states = l->zero_stage >= 3   ? 16 / l->dp
+                    : l->zero_stage >= 2 ? 2 + 14 / l->dp
+                    : l->zero_stage >= 1 ? 4 + 12 / l->dp
+                                         : 16;
+    double activations = 34 - 32 * l->recomputed;
+    return states * parameters(l) / (l->tp * l->pp) +
+           activations * tokens * l->hidden * l->layers / (l->tp * l->pp) * flight + 10 * tokens * l->vocab / l->tp;
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "predict/inputs.h"
+
 /* --- memory --- */
 
 /* Probability that predicted bytes tell which jobs run out of memory; MEMORY_TRUST before any outcome. If they do, the
@@ -121,15 +123,17 @@ bool race_is_lost(const struct race *race, const double *values, size_t count);
  * Estimates of a parallel layout by arithmetic, without knowledge of framework, device or network. A search uses them
  * if it has no predictions, or if outcomes contradict them. Only ratios between layouts of one model are meaningful. */
 
-/* NAN: not known; the number then has no effect. */
 struct layout {
     double devices, devices_per_host;
     double dp, tp, cp, pp, virtual_stages;
-    double micro_batch, micro_batches, global_batch;
+    double micro_batch, micro_batches;
     double seq, layers, hidden, vocab;
     double zero_stage;
     double recomputed; /* share of the forward pass */
 };
+
+/* By the INPUT_COUNT inputs of predictions; a number that is not known becomes one that has no effect. */
+struct layout layout_of(const struct input_value *given, double devices);
 
 /* Seconds of a step, in units of one operation of a device, and peak bytes.
  *
@@ -141,7 +145,3 @@ struct layout {
  * to memory and link bandwidth come from datasheets (belief.c). */
 double layout_seconds(const struct layout *l);
 double layout_bytes(const struct layout *l);
-
-/* Samples per step, and tokens per sample. */
-double layout_samples(const struct layout *l);
-double layout_sequence(const struct layout *l);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "config/meaning.h"
 #include "predict/evidence.h"
@@ -16,26 +15,6 @@
 #include "util/hash.h"
 #include "util/linear.h"
 #include "util/memory.h"
-
-/* Numbers of a layout, and the inputs that they are. */
-static const struct {
-    size_t input, offset;
-} layout_inputs[] = {
-    {AT_MICRO_BATCH, offsetof(struct layout, micro_batch)},
-    {AT_ZERO_STAGE, offsetof(struct layout, zero_stage)},
-    {AT_GLOBAL_BATCH, offsetof(struct layout, global_batch)},
-    {AT_GRADIENT_ACCUMULATION, offsetof(struct layout, micro_batches)},
-    {AT_DP, offsetof(struct layout, dp)},
-    {AT_TP, offsetof(struct layout, tp)},
-    {AT_CP, offsetof(struct layout, cp)},
-    {AT_PP, offsetof(struct layout, pp)},
-    {AT_VPP, offsetof(struct layout, virtual_stages)},
-    {AT_SEQ, offsetof(struct layout, seq)},
-    {AT_LAYERS, offsetof(struct layout, layers)},
-    {AT_HIDDEN, offsetof(struct layout, hidden)},
-    {AT_VOCAB, offsetof(struct layout, vocab)},
-    {AT_DEVICES_PER_NODE, offsetof(struct layout, devices_per_host)},
-};
 
 /* A key's role in the search. */
 enum role { ROLE_NONE = 0, ROLE_MICRO_BATCH, ROLE_ACCUMULATION, ROLE_GLOBAL_BATCH, ROLE_ZERO_STAGE };
@@ -52,8 +31,7 @@ enum { GROUPS, CONFIGURATIONS, MEMORY_CLASSES, PLACES, REPLICATED, NUMBERED };
 struct candidate_loading {
     const struct candidate_request *request;
     struct candidate_set *set;
-    struct layout layout; /* of the row */
-    struct scope scope;   /* of its keys, one per names.keys */
+    struct scope scope; /* of the row's keys, one per names.keys */
     struct input_value inputs[INPUT_COUNT];
     size_t *key_index; /* into names.keys, for every key that is not a label */
     enum role *key_role;
@@ -272,43 +250,30 @@ static void take_prediction(struct candidate_loading *l, struct candidate *c, do
         c->work = work_of(space->sweep, p, c->devices);
 }
 
-/* Share of the forward pass that is recomputed. */
-static double recomputed_share(const struct input_value *v)
+static double devices_of(const struct candidate_loading *l)
 {
-    if (v->kind != INPUT_TEXT)
-        return v->kind == INPUT_NUMBER && v->number > 0 ? 1 : 0;
-    bool full = input_word_value(inputs[AT_RECOMPUTE].place.words, v->text) == RECOMPUTE_FULL;
-    return full || strcasecmp(v->text, "true") == 0 ? 1 : 0;
+    const struct datum value = formula_value(l->request->space->formulas->devices, &l->scope);
+    const struct input_value devices = prediction_input(datum_sql(&value));
+    return devices.kind == INPUT_NUMBER ? fmax(1, devices.number) : 1;
 }
 
-static void read_layout(struct candidate_loading *l)
+/* Of one that is a number; NAN: it is none. */
+static double number_at(const struct candidate_loading *l, size_t input)
 {
-    const struct formulas *f = l->request->space->formulas;
-    const struct datum value = formula_value(f->devices, &l->scope);
-    const struct input_value devices = prediction_input(datum_sql(&value));
-    l->layout.devices = devices.kind == INPUT_NUMBER ? fmax(1, devices.number) : 1;
-    l->layout.recomputed = recomputed_share(&l->inputs[AT_RECOMPUTE]);
-    for (size_t i = 0; i < LENGTH(layout_inputs); i++) {
-        const struct input_value *v = &l->inputs[layout_inputs[i].input];
-        double number = v->kind == INPUT_NUMBER ? v->number : NAN;
-        memcpy((char *)&l->layout + layout_inputs[i].offset, &number, sizeof number);
-    }
+    return l->inputs[input].kind == INPUT_NUMBER ? l->inputs[input].number : NAN;
 }
 
 static void take_layout(const struct candidate_loading *l, struct candidate *c)
 {
-    const struct layout *layout = &l->layout;
-    c->micro_batch = layout->micro_batch;
-    c->zero_stage = layout->zero_stage;
-    c->devices = layout->devices;
-    c->usual_bytes = log(layout_bytes(layout));
+    const struct layout layout = layout_of(l->inputs, c->devices);
+    c->usual_bytes = log(layout_bytes(&layout));
     if (l->set->space.relation == SEARCH_UNRELATED)
         return;
-    double samples = layout_samples(layout), tokens = samples * layout_sequence(layout);
+    double samples = layout.dp * layout.micro_batch * layout.micro_batches, tokens = samples * layout.seq;
     struct prediction batch = {.samples = samples, .tokens = tokens, .flops = tokens};
     double work =
         l->set->space.relation == SEARCH_RATE ? log(work_of(l->request->space->sweep, &batch, c->devices)) : 0;
-    c->usual_merit = work - log(layout_seconds(layout));
+    c->usual_merit = work - log(layout_seconds(&layout));
 }
 
 static void take_row(struct candidate_loading *l, const void *key16, size_t n)
@@ -316,18 +281,21 @@ static void take_row(struct candidate_loading *l, const void *key16, size_t n)
     struct candidate_set *set = l->set;
     const double *values = set->values + n * l->key_count;
     struct candidate *c = &set->candidates[n];
+    prediction_read_inputs(l->request->space, &l->scope, l->inputs);
     *c = (struct candidate){.values = values,
+                            .micro_batch = number_at(l, AT_MICRO_BATCH),
+                            .zero_stage = number_at(l, AT_ZERO_STAGE),
+                            .devices = devices_of(l),
                             .bytes = NAN,
                             .usable_bytes = NAN,
                             .oom_probability = NAN,
                             .seconds = NAN,
                             .work = 1};
     memcpy(&c->identity, key16, sizeof c->identity);
-    prediction_read_inputs(l->request->space, &l->scope, l->inputs);
-    read_layout(l);
     take_layout(l, c);
     take_prediction(l, c, set->terms + n * 2 * CALIBRATION_TERMS);
-    const double *batch = l->request->equal_batch && !l->all_compete ? &l->layout.global_batch : NULL;
+    const double global_batch = number_at(l, AT_GLOBAL_BATCH);
+    const double *batch = l->request->equal_batch && !l->all_compete ? &global_batch : NULL;
     const struct hash128 group = hash_keys(l, values, l->of_group, batch);
     c->group = hash_index_add(&l->numbers[GROUPS], &group, NULL);
     l->wider[n] = hash_keys(l, values, NULL, batch);

@@ -277,42 +277,50 @@ TEST(regression__far_better_run__counts_in_full)
     assert_float_equal(r.level + r.weights[3], 4, 0.1);
 }
 
-static const struct layout layout_of_64 = {.devices = 64,
-                                           .devices_per_host = 8,
-                                           .dp = 8,
-                                           .tp = 8,
-                                           .pp = 1,
-                                           .micro_batch = 1,
-                                           .micro_batches = 8,
-                                           .seq = 2048,
-                                           .zero_stage = 1};
+static struct layout with_64_devices(size_t dp, size_t tp, size_t pp, size_t micro_batch, size_t micro_batches,
+                                     size_t zero_stage)
+{
+    const struct {
+        size_t input, value;
+    } given[] = {{AT_DEVICES_PER_NODE, 8},
+                 {AT_DP, dp},
+                 {AT_TP, tp},
+                 {AT_PP, pp},
+                 {AT_MICRO_BATCH, micro_batch},
+                 {AT_GRADIENT_ACCUMULATION, micro_batches},
+                 {AT_SEQ, 2048},
+                 {AT_ZERO_STAGE, zero_stage}};
+    struct input_value all[INPUT_COUNT] = {{INPUT_ABSENT, 0, NULL}};
+    for (size_t i = 0; i < LENGTH(given); i++)
+        all[given[i].input] = (struct input_value){INPUT_NUMBER, (double)given[i].value, NULL};
+    return layout_of(all, 64);
+}
 
 TEST(layout_seconds__other_degrees__as_arithmetic_says)
 {
-    struct layout stages = layout_of_64, few = layout_of_64, wide = layout_of_64, larger = layout_of_64;
-    stages.tp = 1, stages.pp = few.pp = 8;
-    few.tp = 1, few.micro_batches = 1, few.micro_batch = 8;
-    wide.tp = 32, wide.dp = 2, wide.micro_batch = 4;
-    larger.micro_batch = 4, larger.micro_batches = 2;
-    assert_true(layout_seconds(&few) > 2.5 * layout_seconds(&stages));  /* idle stages: 8 against 15 / 8 */
-    assert_true(layout_seconds(&wide) > layout_seconds(&layout_of_64)); /* beyond a host */
-    assert_true(layout_seconds(&larger) < layout_seconds(&layout_of_64));
+    const struct layout base = with_64_devices(8, 8, 1, 1, 8, 1), stages = with_64_devices(8, 1, 8, 1, 8, 1),
+                        few = with_64_devices(8, 1, 8, 8, 1, 1), wide = with_64_devices(2, 32, 1, 4, 8, 1),
+                        larger = with_64_devices(8, 8, 1, 4, 2, 1);
+    assert_true(layout_seconds(&few) > 2.5 * layout_seconds(&stages)); /* idle stages: 8 against 15 / 8 */
+    assert_true(layout_seconds(&wide) > layout_seconds(&base));        /* beyond a host */
+    assert_true(layout_seconds(&larger) < layout_seconds(&base));
 }
 
 TEST(layout_bytes__shards_and_micro_batches__rise_and_fall)
 {
-    struct layout sharded = layout_of_64, larger = layout_of_64, again = layout_of_64;
-    sharded.zero_stage = 3;
-    larger.micro_batch = 2;
+    const struct layout base = with_64_devices(8, 8, 1, 1, 8, 1), sharded = with_64_devices(8, 8, 1, 1, 8, 3),
+                        larger = with_64_devices(8, 8, 1, 2, 8, 1);
+    struct layout again = base;
     again.recomputed = 1;
-    assert_true(layout_bytes(&sharded) < layout_bytes(&layout_of_64));
-    assert_true(layout_bytes(&larger) > layout_bytes(&layout_of_64));
-    assert_true(layout_bytes(&again) < layout_bytes(&layout_of_64));
+    assert_true(layout_bytes(&sharded) < layout_bytes(&base));
+    assert_true(layout_bytes(&larger) > layout_bytes(&base));
+    assert_true(layout_bytes(&again) < layout_bytes(&base));
 }
 
 /* A script's own keys are all unknown to the layout. */
 TEST(layout__nothing_known__a_number)
 {
-    const struct layout l = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    const struct input_value none[INPUT_COUNT] = {{INPUT_ABSENT, 0, NULL}};
+    const struct layout l = layout_of(none, 1);
     assert_true(isfinite(log(layout_seconds(&l))) && isfinite(log(layout_bytes(&l))));
 }
