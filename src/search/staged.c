@@ -864,7 +864,7 @@ static void go_through(struct search *s, void *own)
 static void staged_create(struct search *s, void *own)
 {
     families_keep_first(s);
-    *(bool **)own = arena_keep(&s->arena, search_batch_keys(s->space));
+    *(bool **)own = arena_keep(&s->arena, search_keys_within(s->space, CLASS_CONFIGURATION));
 }
 
 const struct algorithm algorithm_staged = {.own_size = sizeof(bool *),

@@ -183,22 +183,14 @@ static bool is_free_somewhere(const struct search *s, size_t key)
 /* A key that differs within a group but is never free would never vary. */
 static int check_keys(const struct search *s, struct error *e)
 {
-    const struct search_space *space = s->space;
-    size_t *first = xcalloc(space->group_count + 1, sizeof *first), fixed = NONE;
-    for (size_t i = space->count; i-- > 0;)
-        first[space->candidates[i].group] = i;
-    for (size_t k = 0; k < space->key_count && fixed == NONE; k++)
-        for (size_t i = 0; i < space->count && fixed == NONE && !is_free_somewhere(s, k); i++)
-            if (!same_value(space->candidates[i].values[k],
-                            space->candidates[first[space->candidates[i].group]].values[k]))
-                fixed = k;
-    free(first);
-    if (fixed == NONE)
+    OWNED bool *differs = search_keys_within(s->space, CLASS_GROUP);
+    const size_t fixed = FIRST(k, s->space->key_count, differs[k] && !is_free_somewhere(s, k));
+    if (fixed == s->space->key_count)
         return 0;
     return error_set(e, ERROR_USAGE,
                      "[[search.stage]]: `%s` differs between jobs but is not free in any stage; add it to `free` of a "
                      "stage",
-                     space->keys[fixed]);
+                     s->space->keys[fixed]);
 }
 
 /* Checks that the stage's strategy can search such a space. */

@@ -100,8 +100,10 @@ bool search_better(const struct search_space *space, double a, double b);
 /* Returns whether two values of a key are equal. Missing equals missing. */
 bool same_value(double a, double b);
 
-/* By key, whether it differs within a configuration: the micro-batch and what follows from it. The caller frees it. */
-bool *search_batch_keys(const struct search_space *space);
+/* By key, whether it differs between candidates of one group, or of one configuration: the micro-batch and what follows
+ * from it. The caller frees it. */
+enum search_class { CLASS_GROUP, CLASS_CONFIGURATION };
+bool *search_keys_within(const struct search_space *space, enum search_class class);
 
 /* ln of the predicted objective relative to a candidate with work and seconds of 1; larger is better. NAN without a
  * prediction. */

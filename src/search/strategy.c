@@ -51,16 +51,17 @@ bool same_value(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-bool *search_batch_keys(const struct search_space *space)
+bool *search_keys_within(const struct search_space *space, enum search_class class)
 {
     bool *differs = xcalloc(space->key_count + 1, sizeof *differs);
-    /* By configuration: index + 1 of its first candidate; 0: none so far. */
-    OWNED size_t *first = xcalloc(space->configuration_count + 1, sizeof *first);
+    /* By its number: index + 1 of its first candidate; 0: none so far. */
+    OWNED size_t *first = xcalloc(space->group_count + space->configuration_count + 1, sizeof *first);
     for (size_t i = 0; i < space->count; i++) {
-        size_t *seen = &first[space->candidates[i].configuration];
+        const struct candidate *c = &space->candidates[i];
+        size_t *seen = &first[class == CLASS_GROUP ? c->group : c->configuration];
         *seen = *seen ? *seen : i + 1;
         for (size_t k = 0; k < space->key_count; k++)
-            differs[k] |= !same_value(space->candidates[i].values[k], space->candidates[*seen - 1].values[k]);
+            differs[k] |= !same_value(c->values[k], space->candidates[*seen - 1].values[k]);
     }
     return differs;
 }

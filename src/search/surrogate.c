@@ -669,7 +669,7 @@ struct surrogate *surrogate_create(const struct search *s)
     b->stale = true;
     b->left_out = NONE;
     b->all = xcalloc(s->space->count + 1, sizeof *b->all);
-    b->of_batch = search_batch_keys(s->space);
+    b->of_batch = search_keys_within(s->space, CLASS_CONFIGURATION);
     process_space_open(s->space, &b->space);
     take_needs(b);
     compare_claims(b);
