@@ -29,6 +29,7 @@ enum line_meaning {
     MEANING_CONSEQUENCE, /* says that another process had ended */
     MEANING_END,         /* of a launcher: how a process ended */
     MEANING_LAUNCHER,    /* what else launchers say */
+    MEANING_COUNT
 };
 
 struct known_line {
@@ -281,14 +282,12 @@ static struct output_line traceback_reader_take(struct traceback_reader *r, cons
 #define EVIDENCE_BYTES 600 /* of a line put into a message, with the list that follows it */
 
 struct evidence {
-    enum failure failure;                 /* the first class found, but device memory above all others */
-    char line[EVIDENCE_BYTES + 1];        /* that says so */
-    char cause[EVIDENCE_BYTES + 1];       /* the first exception or the like that is nobody's consequence; "": none */
-    bool of_host;                         /* the cause is of MEANING_HOST */
-    char consequence[EVIDENCE_BYTES + 1]; /* the first one that is */
-    char end[EVIDENCE_BYTES + 1];         /* the first word of a launcher on how a process ended */
-    char launcher[EVIDENCE_BYTES + 1];    /* the first other one */
-    char last[EVIDENCE_BYTES + 1];        /* last other line with a letter in it */
+    enum failure failure;          /* the first class found, but device memory above all others */
+    char line[EVIDENCE_BYTES + 1]; /* that says so */
+    /* The first line of each meaning, "": none; of reasons the surest (weight), which is the cause; of those that mean
+     * nothing the last with a letter in it. */
+    char said[MEANING_COUNT][EVIDENCE_BYTES + 1];
+    bool of_host; /* the cause is of MEANING_HOST */
 };
 
 enum {
@@ -324,12 +323,6 @@ static void copy_line(char out[EVIDENCE_BYTES + 1], const struct output_line *sa
         out[0] = '\0';
 }
 
-static void keep_first(char out[EVIDENCE_BYTES + 1], const struct output_line *said)
-{
-    if (!out[0])
-        copy_line(out, said);
-}
-
 static bool has_letter(const char *line)
 {
     for (; *line; line++)
@@ -347,18 +340,13 @@ static bool means(const struct classifier *known, enum line_meaning meaning, con
 /* 0: nothing that is known. An exception is a reason in itself; launchers know of some processes what ended them. */
 static enum line_meaning meaning_of(const struct classifier *known, const struct output_line *said)
 {
+    static const enum line_meaning asked[] = {MEANING_HOST, MEANING_CONSEQUENCE, MEANING_REASON, MEANING_END,
+                                              MEANING_LAUNCHER};
     if (said->kind == LINE_USAGE)
         return MEANING_REASON;
-    if (means(known, MEANING_HOST, said->text))
-        return MEANING_REASON;
-    if (means(known, MEANING_CONSEQUENCE, said->text))
-        return MEANING_CONSEQUENCE;
-    if (said->kind == LINE_OTHER && means(known, MEANING_REASON, said->text))
-        return MEANING_REASON;
-    if (means(known, MEANING_END, said->text))
-        return MEANING_END;
-    if (means(known, MEANING_LAUNCHER, said->text))
-        return MEANING_LAUNCHER;
+    for (size_t i = 0; i < LENGTH(asked); i++)
+        if ((asked[i] != MEANING_REASON || said->kind == LINE_OTHER) && means(known, asked[i], said->text))
+            return asked[i] == MEANING_HOST ? MEANING_REASON : asked[i];
     return said->kind == LINE_EXCEPTION ? MEANING_REASON : 0;
 }
 
@@ -387,7 +375,7 @@ static void take_cause(struct cause_search *s, const struct output_line *said, e
                                            (weight < WEIGHT_FATAL && s->lines_since > LINES_SURVIVED));
     if (!first && !instead)
         return;
-    copy_line(s->found->cause, said);
+    copy_line(s->found->said[MEANING_REASON], said);
     s->weight = weight;
     s->process = said->process;
     s->lists = said->text[0] && said->text[strlen(said->text) - 1] == ':';
@@ -396,7 +384,7 @@ static void take_cause(struct cause_search *s, const struct output_line *said, e
 /* "… mismatch:", then "- this" and "- that": without them the cause says nothing. */
 static bool take_item(struct cause_search *s, const struct output_line *said)
 {
-    char *cause = s->found->cause;
+    char *cause = s->found->said[MEANING_REASON];
     size_t length = strlen(cause);
     const char *item = said->text + strspn(said->text, " ");
     if (!s->lists || said->process != s->process || strncmp(item, "- ", 2) != 0) {
@@ -419,16 +407,11 @@ static void take_line(struct cause_search *s, const struct output_line *said)
     if (take_item(s, said))
         return;
     const enum line_meaning meaning = meaning_of(s->known, said);
+    char *kept = s->found->said[meaning];
     if (meaning == MEANING_REASON)
         take_cause(s, said, weight_of(said));
-    else if (meaning == MEANING_CONSEQUENCE)
-        keep_first(s->found->consequence, said);
-    else if (meaning == MEANING_END)
-        keep_first(s->found->end, said);
-    else if (meaning == MEANING_LAUNCHER)
-        keep_first(s->found->launcher, said);
-    else if (has_letter(said->text) && !(s->beside && s->output_spoke))
-        copy_line(s->found->last, said);
+    else if (meaning ? !*kept : has_letter(said->text) && !(s->beside && s->output_spoke))
+        copy_line(kept, said);
     s->lines_since = meaning ? 0 : s->lines_since + 1;
 }
 
@@ -462,9 +445,9 @@ static struct evidence evidence_gather(const struct classifier *known, const str
     struct cause_search s = {.known = known, .found = &found};
     search_file(output->log, &s);
     s.beside = true;
-    s.output_spoke = found.last[0] != '\0';
+    s.output_spoke = found.said[0][0] != '\0';
     log_files_each(output->directory, output->log, search_file, &s);
-    found.of_host = means(known, MEANING_HOST, found.cause);
+    found.of_host = means(known, MEANING_HOST, found.said[MEANING_REASON]);
     return found;
 }
 
@@ -552,11 +535,9 @@ void classifier_free(struct classifier *c)
 /* The line that most likely says why. */
 static const char *deciding_line(const struct evidence *e)
 {
-    const char *const lines[] = {e->cause, e->consequence, e->last, e->end, e->launcher};
-    for (size_t i = 0; i < LENGTH(lines); i++)
-        if (lines[i][0])
-            return lines[i];
-    return "";
+    static const int surest[] = {MEANING_REASON, MEANING_CONSEQUENCE, 0, MEANING_END, MEANING_LAUNCHER};
+    const size_t i = FIRST(k, LENGTH(surest), e->said[surest[k]][0]);
+    return i < LENGTH(surest) ? e->said[surest[i]] : "";
 }
 
 /* --- the verdict --- */
@@ -685,30 +666,16 @@ void outcome_recall(struct outcome *o, enum failure was, const char *message)
         o->note = xstrdup(message);
 }
 
-static struct verdict killed_by_kernel(const struct outcome *o)
-{
-    OWNED char *ending = ending_text(o);
-    char *text = xasprintf("%s: " BY_KERNEL, ending);
-    return say(FAILURE_OOM_HOST, text);
-}
-
-static struct verdict from_output(const struct evidence *e, const struct outcome *o)
-{
-    return say(e->failure, with_line(ending_text(o), e->line));
-}
-
 static struct verdict from_ending(const struct outcome *o, const struct evidence *e)
 {
     bool of_itself = o->ending == ENDING_EXITED || o->ending == ENDING_SIGNALED;
-    if (e->failure == FAILURE_OOM)
-        return from_output(e, o);
-    if (of_itself && o->host_oom)
-        return killed_by_kernel(o);
-    if (of_itself && e->failure != FAILURE_NONE)
-        return from_output(e, o);
+    if (of_itself && o->host_oom && e->failure != FAILURE_OOM)
+        return say(FAILURE_OOM_HOST, with_line(ending_text(o), BY_KERNEL));
+    if (e->failure == FAILURE_OOM || (of_itself && e->failure != FAILURE_NONE))
+        return say(e->failure, with_line(ending_text(o), e->line));
     /* A rank that failed leaves the others waiting until a limit. */
     enum failure failure = signal_of_rank(o) ? FAILURE_SIGNAL : endings[o->ending].failure;
-    struct verdict v = say(failure, with_line(ending_text(o), of_itself ? deciding_line(e) : e->cause));
+    struct verdict v = say(failure, with_line(ending_text(o), of_itself ? deciding_line(e) : e->said[MEANING_REASON]));
     v.of_host = e->of_host;
     return v;
 }
@@ -716,7 +683,7 @@ static struct verdict from_ending(const struct outcome *o, const struct evidence
 /* Adds what others said of the end, unless the message does already. */
 static struct verdict with_consequence(struct verdict v, const struct evidence *e)
 {
-    const char *said = e->consequence[0] ? e->consequence : e->end;
+    const char *said = e->said[e->said[MEANING_CONSEQUENCE][0] ? MEANING_CONSEQUENCE : MEANING_END];
     OWNED_BUFFER b = BUFFER_INIT;
     add_printable(&b, said + strspn(said, " \t"));
     if (b.length > 0 && !strstr(v.message, b.data))
@@ -744,7 +711,7 @@ struct verdict classify(const struct classifier *c, const struct outcome *o, con
     if (!exited_zero)
         return with_consequence(from_ending(o, &e), &e);
     /* A pipe to tee hides the status of what failed. */
-    char *text = with_line(xstrdup("exit status 0, but the objective was not reported"), e.cause);
+    char *text = with_line(xstrdup("exit status 0, but the objective was not reported"), e.said[MEANING_REASON]);
     return with_consequence(say(FAILURE_NO_METRIC, text), &e);
 }
 
