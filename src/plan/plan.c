@@ -455,7 +455,7 @@ static int find_witnesses(struct planner *p, struct error *e)
     struct match_cursor *cursor = NULL;
     const struct match *m;
     int64_t any = 0;
-    if (!p->request->space->order || !p->request->db)
+    if (!p->request->space->order)
         return 0;
     if (db_query_int(p->request->db, "SELECT 1 FROM job WHERE state = 'failed' AND failure = 'oom' LIMIT 1", NO_VALUES,
                      0, &any, e) < 0)
@@ -576,11 +576,8 @@ static int walk(struct planner *p, struct error *e)
 static int tell_counts(const struct planner *p, struct error *e)
 {
     const struct plan_request *r = p->request;
-    struct plan known = {.match = p->plan->match};
-    if (!r->counted)
-        return 0;
-    known.jobs = known.match.matched;
-    return r->counted(r->context, &known, p->are_distinct && r->shard.of == 0, e);
+    const struct plan known = {.match = p->plan->match, .jobs = p->plan->match.matched};
+    return r->counted ? r->counted(r->context, &known, p->are_distinct && r->shard.of == 0, e) : 0;
 }
 
 /* Counts the reasons of the recorded jobs that are none of the matches. */
@@ -609,19 +606,21 @@ static int explain_gone(struct planner *p, struct error *e)
 static int count_gone(struct planner *p, struct error *e)
 {
     int64_t all = 0;
-    if (p->request->db &&
-        db_query_int(p->request->db, "SELECT count(*) FROM job WHERE " JOBS_ASKED_FOR, NO_VALUES, 0, &all, e) < 0)
+    if (db_query_int(p->request->db, "SELECT count(*) FROM job WHERE " JOBS_ASKED_FOR, NO_VALUES, 0, &all, e) < 0)
         return -1;
     p->plan->gone = p->request->only || p->request->shard.of ? 0 : all - p->known;
     return p->plan->gone > 0 ? explain_gone(p, e) : 0;
 }
 
-static int find_formers(struct planner *p, struct error *e)
+/* Makes ready what the jobs are compared with. */
+static int open_recorded(struct planner *p, struct error *e)
 {
+    const struct plan_request *r = p->request;
     struct formers *f = &p->formers;
-    if (!p->request->db)
-        return 0;
-    if (formers_find(p->request->space, p->request->db, FORMERS_WAS, f, e) < 0)
+    OWNED char *lookup = xasprintf("%s WHERE key = ?1", embedded_text("src/plan/job_of_plan.sql")),
+               *lookup_at = xasprintf("%s WHERE id = ?3 AND +key = ?1", embedded_text("src/plan/job_of_plan.sql"));
+    if (db_prepare(r->db, lookup, &p->lookup, e) < 0 || db_prepare(r->db, lookup_at, &p->lookup_at, e) < 0 ||
+        value_changes_open(r->space, r->db, &p->changes, e) < 0 || formers_find(r->space, r->db, FORMERS_WAS, f, e) < 0)
         return -1;
     if (f->count)
         qsort(f->items, f->count, sizeof *f->items, by_now);
@@ -647,29 +646,12 @@ static int make(const struct plan_request *request, struct plan *out, struct err
                         .plan = &plan,
                         .are_distinct = match_are_distinct(request->space),
                         .attempts_most = attempts_most(request)};
-    OWNED char *lookup = xasprintf("%s WHERE key = ?1", embedded_text("src/plan/job_of_plan.sql")),
-               *lookup_at = xasprintf("%s WHERE id = ?3 AND +key = ?1", embedded_text("src/plan/job_of_plan.sql"));
-    int rc = match_count(request->space, request->only, &plan.match, e);
-    if (rc == 0 && request->db)
-        rc = db_prepare(request->db, lookup, &p.lookup, e);
-    if (rc == 0 && request->db)
-        rc = db_prepare(request->db, lookup_at, &p.lookup_at, e);
-    if (rc == 0 && request->db)
-        rc = value_changes_open(request->space, request->db, &p.changes, e);
-    if (rc == 0)
-        rc = find_formers(&p, e);
-    if (rc == 0)
-        rc = tell_counts(&p, e);
-    if (rc == 0)
-        rc = find_witnesses(&p, e);
-    if (rc == 0)
-        rc = count_jobs(&p, e);
-    if (rc == 0)
-        rc = walk(&p, e);
-    if (rc == 0)
-        rc = count_gone(&p, e);
-    if (rc == 0)
-        rc = find_hint(&p, e);
+    const bool compares = request->db != NULL;
+    int rc = match_count(request->space, request->only, &plan.match, e) < 0 || (compares && open_recorded(&p, e) < 0) ||
+                     tell_counts(&p, e) < 0 || (compares && find_witnesses(&p, e) < 0) || count_jobs(&p, e) < 0 ||
+                     walk(&p, e) < 0 || (compares && count_gone(&p, e) < 0)
+                 ? -1
+                 : find_hint(&p, e);
     plan.device_hours_max = p.is_unbounded ? NAN : p.device_ms / 3.6e6;
     plan.device_hours_each = p.largest_ms / 3.6e6;
     plan.reasons = list_reasons(&p);
