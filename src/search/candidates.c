@@ -16,14 +16,8 @@
 #include "util/linear.h"
 #include "util/memory.h"
 
-/* A key's role in the search. */
-enum role { ROLE_NONE = 0, ROLE_MICRO_BATCH, ROLE_ACCUMULATION, ROLE_GLOBAL_BATCH, ROLE_ZERO_STAGE };
-static const enum role roles[INPUT_COUNT] = {
-    [AT_MICRO_BATCH] = ROLE_MICRO_BATCH,
-    [AT_GRADIENT_ACCUMULATION] = ROLE_ACCUMULATION,
-    [AT_GLOBAL_BATCH] = ROLE_GLOBAL_BATCH,
-    [AT_ZERO_STAGE] = ROLE_ZERO_STAGE,
-};
+/* The inputs in which the candidates of a memory class may differ. */
+static const size_t of_batch[] = {AT_MICRO_BATCH, AT_GRADIENT_ACCUMULATION, AT_GLOBAL_BATCH};
 
 /* What gets numbers as it comes; REPLICATED like the candidates. */
 enum { GROUPS, CONFIGURATIONS, MEMORY_CLASSES, PLACES, REPLICATED, NUMBERED };
@@ -34,9 +28,8 @@ struct candidate_loading {
     struct scope scope; /* of the row's keys, one per names.keys */
     struct input_value inputs[INPUT_COUNT];
     size_t *key_index; /* into names.keys, for every key that is not a label */
-    enum role *key_role;
+    size_t *key_input; /* of of_batch, or AT_ZERO_STAGE, the one that a key is; NONE: none of them */
     size_t key_count;
-    bool of_batch[INPUT_COUNT]; /* inputs in which the candidates of a memory class may differ */
     struct hash_index numbers[NUMBERED];
     /* By key: it counts in a group, in a configuration, and in what replicates have in common. */
     bool *of_group, *of_configuration, *of_replicates;
@@ -56,28 +49,28 @@ static size_t find_key(const struct candidate_loading *l, const char *name)
     return FIRST(k, l->key_count, l->key_index[k] == index);
 }
 
-static void mark_key(struct candidate_loading *l, const char *name, enum role role)
+static void mark_key(struct candidate_loading *l, const char *name, size_t input)
 {
     const size_t k = find_key(l, name);
     if (k < l->key_count)
-        l->key_role[k] = role;
+        l->key_input[k] = input;
 }
 
-static void mark_role(struct candidate_loading *l, size_t input)
+static void mark_input(struct candidate_loading *l, size_t input)
 {
     const struct predict_config *c = &l->request->space->sweep->predict;
     for (const char *const *name = inputs[input].names; *name; name++)
-        mark_key(l, *name, roles[input]);
+        mark_key(l, *name, input);
     for (size_t k = 0; k < c->key_count; k++)
         if (strcmp(c->keys[k].name, inputs[input].name) == 0)
-            mark_key(l, c->keys[k].expression, roles[input]);
+            mark_key(l, c->keys[k].expression, input);
 }
 
 static void choose_keys(struct candidate_loading *l)
 {
     const struct names *n = &l->request->space->names;
     l->key_index = xcalloc(n->key_count + 1, sizeof *l->key_index);
-    l->key_role = xcalloc(n->key_count + 1, sizeof *l->key_role);
+    l->key_input = xcalloc(n->key_count + 1, sizeof *l->key_input);
     l->set->keys = xcalloc(n->key_count + 1, sizeof *l->set->keys);
     l->set->sections = xcalloc(n->key_count + 1, sizeof *l->set->sections);
     for (size_t i = 0; i < n->key_count; i++) {
@@ -87,13 +80,12 @@ static void choose_keys(struct candidate_loading *l)
             continue;
         l->set->keys[l->key_count] = n->keys[i].name;
         l->set->sections[l->key_count] = section_names[n->keys[i].section];
+        l->key_input[l->key_count] = NONE;
         l->key_index[l->key_count++] = i;
     }
-    for (size_t i = 0; i < INPUT_COUNT; i++) {
-        l->of_batch[i] = roles[i] && roles[i] != ROLE_ZERO_STAGE;
-        if (roles[i])
-            mark_role(l, i);
-    }
+    for (size_t i = 0; i < LENGTH(of_batch); i++)
+        mark_input(l, of_batch[i]);
+    mark_input(l, AT_ZERO_STAGE);
 }
 
 /* By key, whether it is listed. `*all`: every word of the list is a key. */
@@ -123,8 +115,8 @@ static void mark_shared(struct candidate_loading *l)
         if (!l->by_list)
             l->of_group[k] =
                 l->request->space->names.keys[l->key_index[k]].section != SECTION_PARALLEL &&
-                (l->key_role[k] == ROLE_NONE || (l->key_role[k] == ROLE_GLOBAL_BATCH && l->request->equal_batch));
-        l->of_configuration[k] = l->key_role[k] != ROLE_MICRO_BATCH && l->key_role[k] != ROLE_ACCUMULATION;
+                (l->key_input[k] == NONE || (l->key_input[k] == AT_GLOBAL_BATCH && l->request->equal_batch));
+        l->of_configuration[k] = l->key_input[k] != AT_MICRO_BATCH && l->key_input[k] != AT_GRADIENT_ACCUMULATION;
         l->of_replicates[k] = !is_replicate[k];
     }
 }
@@ -137,7 +129,7 @@ static void mark_savers(struct candidate_loading *l)
     for (size_t i = 0; i < c->order_count; i++) {
         const size_t k = c->order[i].direction == ORDER_LISTED ? find_key(l, c->order[i].expression) : SIZE_MAX;
         if (k < l->key_count)
-            l->set->saves_memory[k] |= l->key_role[k] == ROLE_NONE;
+            l->set->saves_memory[k] |= l->key_input[k] == NONE;
     }
 }
 
@@ -177,7 +169,7 @@ static struct hash128 memory_hash(const struct candidate_loading *l)
 {
     OWNED_BUFFER b = BUFFER_INIT;
     for (size_t i = 0; i < INPUT_COUNT; i++)
-        if (!l->of_batch[i])
+        if (!ANY(k, LENGTH(of_batch), of_batch[k] == i))
             add_value(&b, i, number_of(&l->inputs[i]));
     return hash_bytes(buffer_text(&b), b.length);
 }
@@ -441,7 +433,7 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
     int rc = read_jobs(&l, e);
     if (rc == 0)
         finish_set(&l);
-    free_all(l.scope.keys, l.key_index, l.key_role);
+    free_all(l.scope.keys, l.key_index, l.key_input);
     for (size_t i = 0; i < NUMBERED; i++)
         hash_index_free(&l.numbers[i]);
     free_all(l.of_group, l.of_configuration, l.of_replicates, l.wider);
