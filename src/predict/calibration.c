@@ -79,7 +79,8 @@ static void solve_free(size_t n, double a[CALIBRATION_TERMS][CALIBRATION_TERMS],
             part[i * count + j] = a[at[i]][at[j]];
         x[i] = b[at[i]];
     }
-    solve_positive_definite(part, x, count, DBL_MIN);
+    factorise(part, count, DBL_MIN);
+    solve_factored(part, x, count);
     for (size_t j = 0; j < count; j++)
         s[at[j]] = x[j];
 }

@@ -201,16 +201,6 @@ void process_add(const struct process_space *s, const struct kernel *k, const st
     }
 }
 
-/* Replaces `values` by matrix⁻¹ values and the matrix by its Cholesky factor; returns ln of the determinant. */
-static double solve(double *matrix, double *values, size_t n)
-{
-    double log_determinant = 0;
-    solve_positive_definite(matrix, values, n, PIVOT_LEAST);
-    for (size_t i = 0; i < n; i++)
-        log_determinant += 2 * log(matrix[i * n + i]);
-    return log_determinant;
-}
-
 /* --- numbers --- */
 
 #define SPREAD_LEAST REGRESSION_NOISE /* below the noise, a spread cannot be told from it */
@@ -229,31 +219,15 @@ static double leave_over(const struct regression_runs *runs, double slope, doubl
     return level;
 }
 
-/* The caller frees it. */
-static double *covariance_with_noise(const struct regression_view *view, double spread, size_t count)
+/* The factor of covariance + noise, which the caller frees, and ln of the determinant. */
+static double *factor_of(const struct regression_view *view, double spread, size_t count, double *log_determinant)
 {
     double *matrix = xcalloc(count * count + 1, sizeof *matrix);
     memcpy(matrix, view->covariance, count * count * sizeof *matrix);
     for (size_t i = 0; i < count; i++)
         matrix[i * count + i] += REGRESSION_NOISE * REGRESSION_NOISE / (spread * spread);
+    *log_determinant = factorise(matrix, count, PIVOT_LEAST);
     return matrix;
-}
-
-/* Replaces `values` by (covariance + noise)⁻¹ values; returns ln of the determinant. */
-static double solve_view(const struct regression_view *view, double spread, double *values, size_t count)
-{
-    OWNED double *matrix = covariance_with_noise(view, spread, count);
-    return solve(matrix, values, count);
-}
-
-/* Square of the residuals under the runs' covariance: similar runs with similar residuals count little more than one.
- */
-static double generalised_square(const struct regression_view *view, const double *left, size_t count)
-{
-    OWNED double *solved = xcalloc(count + 1, sizeof *solved);
-    memcpy(solved, left, count * sizeof *solved);
-    solve_view(view, view->spread, solved, count);
-    return weighted_sum(left, solved, count);
 }
 
 /* ln of Student's density of `count` runs, the first of which sets the level. `squares`: their generalised square. */
@@ -264,8 +238,9 @@ static double log_student(size_t count, double squares, double spread, double lo
            log_determinant / 2 - (PRIOR_RUNS + freedom) / 2 * log1p(squares / scale);
 }
 
-/* Sets slope, slope_variance and log_evidence. */
-static void find_slope(const struct regression_runs *runs, const struct regression_view *view, struct explained *out)
+/* Sets slope, slope_variance and log_evidence; `factor` of the covariance with noise. */
+static void find_slope(const struct regression_runs *runs, double spread, const double *factor, double log_determinant,
+                       struct explained *out)
 {
     size_t n = runs->count;
     OWNED double *x = xcalloc(n + 1, sizeof *x), *solved_x = xcalloc(n + 1, sizeof *solved_x);
@@ -275,14 +250,14 @@ static void find_slope(const struct regression_runs *runs, const struct regressi
         solved_x[i] = x[i] = runs->predicted[i] - out->middle;
         solved_y[i] = y[i] = fmax(-FAR, y[i]);
     }
-    solve_view(view, view->spread, solved_x, n);
-    double log_determinant = solve_view(view, view->spread, solved_y, n);
+    solve_factored(factor, solved_x, n);
+    solve_factored(factor, solved_y, n);
     double xx = weighted_sum(x, solved_x, n), xy = weighted_sum(x, solved_y, n), yy = weighted_sum(y, solved_y, n);
-    double variance = view->spread * view->spread;
+    double variance = spread * spread;
     double prior = variance / (BELIEF_SLOPE_DEVIATION * BELIEF_SLOPE_DEVIATION);
     out->slope = 1 + xy / (prior + xx);
     out->slope_variance = variance / (prior + xx);
-    out->log_evidence = log_student(n, yy - xy * xy / (prior + xx), view->spread, log_determinant + log1p(xx / prior));
+    out->log_evidence = log_student(n, yy - xy * xy / (prior + xx), spread, log_determinant + log1p(xx / prior));
 }
 
 /* Element (i, i) of the inverse of an n × n matrix, from its lower Cholesky factor: the sum of squares of a column of
@@ -301,31 +276,34 @@ static double inverse_at(const double *factor, size_t n, size_t i, double *colum
 /* Sets weights and calibration. */
 static void weigh(const struct regression_view *view, const double *left, size_t n, struct explained *out)
 {
-    double *matrix = covariance_with_noise(view, out->spread, n), *column = xcalloc(n + 1, sizeof *column), squares = 0;
+    double squares = 0, ignored;
+    OWNED double *factor = factor_of(view, out->spread, n, &ignored), *column = xcalloc(n + 1, sizeof *column);
     out->weights = xcalloc(n + 1, sizeof *out->weights);
     memcpy(out->weights, left, n * sizeof *left);
-    solve_positive_definite(matrix, out->weights, n, PIVOT_LEAST); /* leaves the factor in the matrix */
+    solve_factored(factor, out->weights, n);
     for (size_t i = 0; i < n; i++)
-        squares += out->weights[i] * out->weights[i] / inverse_at(matrix, n, i, column);
+        squares += out->weights[i] * out->weights[i] / inverse_at(factor, n, i, column);
     out->calibration = n > 0 ? sqrt((1 + squares / (out->spread * out->spread)) / (double)n) : 1;
-    free_all(matrix, column);
 }
 
 void regression_explain(const struct regression_runs *runs, const struct regression_view *view, struct explained *out)
 {
     size_t n = runs->count;
-    double *left = xcalloc(n + 1, sizeof *left), freedom = n > 0 ? (double)n - 1 : 0; /* the first sets the level */
+    double freedom = n > 0 ? (double)n - 1 : 0, log_determinant; /* the first sets the level */
+    OWNED double *left = xcalloc(n + 1, sizeof *left), *solved = xcalloc(n + 1, sizeof *solved);
+    OWNED double *factor = factor_of(view, view->spread, n, &log_determinant);
     out->middle = median(runs->predicted, n);
-    find_slope(runs, view, out);
+    find_slope(runs, view->spread, factor, log_determinant, out);
     out->level = leave_over(runs, out->slope, out->middle, left);
     for (size_t i = 0; i < n; i++)
-        left[i] = fmax(-BROKEN, left[i]);
-    double squares = generalised_square(view, left, n);
+        solved[i] = left[i] = fmax(-BROKEN, left[i]);
+    /* Under the runs' covariance: similar runs with similar residuals count little more than one. */
+    solve_factored(factor, solved, n);
+    double squares = weighted_sum(left, solved, n);
     out->freedom = (size_t)(PRIOR_RUNS + freedom);
     out->spread = sqrt((PRIOR_RUNS * view->spread * view->spread + squares) / (PRIOR_RUNS + freedom));
     out->spread = fmax(SPREAD_LEAST, out->spread);
     weigh(view, left, n, out);
-    free(left);
 }
 
 void explained_free(struct explained *r)
@@ -399,7 +377,8 @@ static double newton(const struct limit_evidence *o, const double *weights, doub
         for (size_t j = 0; j < n; j++)
             matrix[i * n + j] = root[i] * o->covariance[i * n + j] * root[j] + (i == j ? 1 : 0);
     }
-    double log_determinant = solve(matrix, next, n);
+    double log_determinant = factorise(matrix, n, PIVOT_LEAST);
+    solve_factored(matrix, next, n);
     for (size_t i = 0; i < n; i++)
         next[i] = b[i] - root[i] * next[i];
     return log_determinant;

@@ -10,8 +10,9 @@ double weighted_sum(const double *weights, const double *terms, size_t count)
     return sum;
 }
 
-static void factorise(double *a, size_t n, double least_pivot)
+double factorise(double *a, size_t n, double least_pivot)
 {
+    double log_determinant = 0;
     for (size_t j = 0; j < n; j++)
         for (size_t i = j; i < n; i++) {
             double sum = a[i * n + j];
@@ -19,11 +20,13 @@ static void factorise(double *a, size_t n, double least_pivot)
                 sum -= a[i * n + k] * a[j * n + k];
             a[i * n + j] = i == j ? sqrt(fmax(sum, least_pivot)) : sum / a[j * n + j];
         }
+    for (size_t i = 0; i < n; i++)
+        log_determinant += 2 * log(a[i * n + i]);
+    return log_determinant;
 }
 
-void solve_positive_definite(double *a, double *x, size_t n, double least_pivot)
+void solve_factored(const double *a, double *x, size_t n)
 {
-    factorise(a, n, least_pivot);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < i; k++)
             x[i] -= a[i * n + k] * x[k];
