@@ -86,21 +86,30 @@ static double predicted_slope(const struct search *s, size_t family)
 
 /* What is known of the members of a family. */
 struct standing {
-    size_t runs, largest;       /* how many ran, and the last that did; NONE: none */
+    size_t runs;                /* how many ran */
+    size_t first, largest;      /* of these; NONE: there are none */
+    size_t best;                /* the first of the best of them */
+    double objective;           /* of that; NAN: nothing ran */
     bool is_known, is_measured; /* some member was tried; the memory of one was measured */
     bool is_broken; /* none ran, and one failed for a reason other than memory: assume that the rest fail, too */
 };
 
 static struct standing standing_of(const struct search *s, size_t family)
 {
-    struct standing x = {.largest = NONE};
+    struct standing x = {.first = NONE, .largest = NONE, .best = NONE, .objective = NAN};
     for (size_t i = 0; i < family_size(s, family); i++) {
         const struct trial *t = family_trial(s, family, i);
-        x.largest = trial_runs(t) ? i : x.largest;
-        x.runs += trial_runs(t);
         x.is_known |= t->state != TRIAL_NONE;
         x.is_measured |= is_measured(s, family_member(s, family, i));
         x.is_broken |= t->state == TRIAL_FAILED && !t->outcome.out_of_memory;
+        if (!trial_runs(t))
+            continue;
+        x.first = x.runs++ ? x.first : i;
+        x.largest = i;
+        if (search_better(s->space, t->outcome.objective, x.objective)) {
+            x.best = i;
+            x.objective = t->outcome.objective;
+        }
     }
     x.is_broken &= x.runs == 0;
     return x;
@@ -230,22 +239,9 @@ static bool result(struct staged_pass *f, size_t family, size_t at, const char *
     return search_knows(f->s, family_member(f->s, family, at), why);
 }
 
-/* NONE: nothing ran. */
-static size_t best_at(const struct staged_pass *f, size_t family)
-{
-    return family_best(f->s, family, family_size(f->s, family));
-}
-
-/* The best member's; NAN: nothing ran. */
-static double objective(const struct staged_pass *f, size_t family)
-{
-    size_t at = best_at(f, family);
-    return at == NONE ? NAN : family_trial(f->s, family, at)->outcome.objective;
-}
-
 static bool is_better(const struct staged_pass *f, size_t family, size_t than)
 {
-    return search_better(f->s->space, objective(f, family), objective(f, than));
+    return search_better(f->s->space, standing_of(f->s, family).objective, standing_of(f->s, than).objective);
 }
 
 /* The best of the families; NONE: none of them ran. */
@@ -253,19 +249,9 @@ static size_t best_among(const struct staged_pass *f, const size_t *families, si
 {
     size_t best = NONE;
     for (size_t i = 0; i < count; i++)
-        if (best_at(f, families[i]) != NONE && (best == NONE || is_better(f, families[i], best)))
+        if (standing_of(f->s, families[i]).runs && (best == NONE || is_better(f, families[i], best)))
             best = families[i];
     return best;
-}
-
-static size_t best_family(const struct staged_pass *f)
-{
-    return best_among(f, f->own, f->own_count);
-}
-
-static size_t largest_run(const struct staged_pass *f, size_t family)
-{
-    return standing_of(f->s, family).largest;
 }
 
 /* --- what is expected --- */
@@ -296,26 +282,18 @@ static double time_of(const struct staged_pass *f, size_t family, size_t at)
     return f->s->space->maximise ? 1 / objective : objective;
 }
 
-/* Two runs show how time and memory depend on the micro-batch. */
-static bool has_two_runs(const struct staged_pass *f, size_t family)
-{
-    return standing_of(f->s, family).runs > 1;
-}
-
 /* Expected relative gain in the objective from micro-batch `from` to `to`. The time of a step is a fixed part plus a
  * part per sample, so 1/rate is linear in 1/micro-batch. Both come from two runs of the family, or else of the best
  * family; if that has not two either, all time is taken to be fixed, the most that can be gained. */
 static double expected_gain(const struct staged_pass *f, size_t family, double from, double to)
 {
-    size_t best = best_family(f), other = 0;
-    family = has_two_runs(f, family) || best == NONE ? family : best;
-    if (!has_two_runs(f, family))
+    size_t best = best_among(f, f->own, f->own_count);
+    family = standing_of(f->s, family).runs > 1 || best == NONE ? family : best;
+    const struct standing x = standing_of(f->s, family);
+    if (x.runs < 2)
         return to / from - 1;
-    size_t most = largest_run(f, family);
-    while (!trial_runs(family_trial(f->s, family, other)))
-        other++;
-    double x0 = 1 / family_micro_batch(f->s, family, other), x1 = 1 / family_micro_batch(f->s, family, most);
-    double y0 = time_of(f, family, other), y1 = time_of(f, family, most);
+    double x0 = 1 / family_micro_batch(f->s, family, x.first), x1 = 1 / family_micro_batch(f->s, family, x.largest);
+    double y0 = time_of(f, family, x.first), y1 = time_of(f, family, x.largest);
     double fixed = (y0 - y1) / (x0 - x1), each = y1 - fixed * x1;
     each = each > 0 ? each : 0;
     return (each + fixed / from) / (each + fixed / to) - 1;
@@ -334,7 +312,7 @@ struct bracket {
 static struct bracket bracket_of(const struct staged_pass *f, size_t family, double reach)
 {
     struct bracket b = {.high = family_size(f->s, family), .low_size = reach};
-    size_t low = largest_run(f, family);
+    size_t low = standing_of(f->s, family).largest;
     if (low != NONE && family_micro_batch(f->s, family, low) > reach) {
         b.low_size = family_micro_batch(f->s, family, low);
         b.own_low = true;
@@ -397,7 +375,7 @@ static bool is_close_enough(const struct staged_pass *f, size_t family, const st
     if (!b->own_low)
         return false;
     last = p->patience && fitting != NONE && fitting > b->from && fitting - 1 < last ? fitting - 1 : last;
-    double best = objective(f, family);
+    double best = standing_of(f->s, family).objective;
     double gain = expected_gain(f, family, b->low_size, family_micro_batch(f->s, family, last));
     return gain < COARSE_GAIN ||
            search_better(f->s->space, p->rival, f->s->space->maximise ? best * (1 + gain) : best / (1 + gain));
@@ -407,7 +385,7 @@ static bool find_largest(struct staged_pass *f, size_t family, struct purpose p)
 {
     for (;;) {
         const struct bracket b = bracket_of(f, family, p.reach);
-        size_t fitting = p.blind && !has_two_runs(f, family) ? NONE : count_fitting(f, family);
+        size_t fitting = p.blind && standing_of(f->s, family).runs < 2 ? NONE : count_fitting(f, family);
         if (b.from >= b.high || standing_of(f->s, family).is_broken)
             return true;
         if (p.patience > 0 && b.failures >= p.patience && !b.own_low)
@@ -497,14 +475,14 @@ static bool saves(const struct staged_pass *f, size_t base, size_t family)
 
 static double largest_of(const struct staged_pass *f, size_t family)
 {
-    return family_micro_batch(f->s, family, largest_run(f, family));
+    return family_micro_batch(f->s, family, standing_of(f->s, family).largest);
 }
 
 /* Returns whether micro-batches larger than those that fit are likely to be faster. */
 static bool wants_memory(const struct staged_pass *f, size_t base)
 {
-    size_t most = largest_run(f, base);
-    return most == best_at(f, base) && most + 1 < family_size(f->s, base) &&
+    size_t most = standing_of(f->s, base).largest;
+    return most == standing_of(f->s, base).best && most + 1 < family_size(f->s, base) &&
            expected_gain(f, base, largest_of(f, base), 2 * largest_of(f, base)) >= WORTH_MEMORY;
 }
 
@@ -524,7 +502,7 @@ static bool save_memory(struct staged_pass *f, size_t *base)
     for (size_t next; known && (next = next_saver(f, *base, done)) != NONE;) {
         done[next] = true;
         const struct purpose p = {.reach = largest_of(f, *base),
-                                  .rival = objective(f, *base),
+                                  .rival = standing_of(f->s, *base).objective,
                                   .patience = SAVER_FAILURES,
                                   .blind = is_blind(f, *base, next)};
         known = find_largest(f, next, p);
@@ -596,7 +574,7 @@ static bool speed_up(struct staged_pass *f, size_t base)
     bool known = true;
     for (bool better = true; known && better;) {
         size_t count, *tried = to_be_tried(f, base, &lost, &count);
-        double micro_batch = family_micro_batch(f->s, base, best_at(f, base));
+        double micro_batch = family_micro_batch(f->s, base, standing_of(f->s, base).best);
         for (size_t i = 0; i < count; i++)
             known &= try_at(f, tried[i], micro_batch);
         size_t best = known ? best_of(f, base, tried, count, &lost) : base;
@@ -650,7 +628,7 @@ static bool rescue(struct staged_pass *f, size_t *found)
                 continue;
             if (!find_largest(f, f->own[i], (struct purpose){.rival = NAN}))
                 return false;
-            if (largest_run(f, f->own[i]) != NONE)
+            if (standing_of(f->s, f->own[i]).largest != NONE)
                 *found = f->own[i];
         }
     return true;
@@ -716,14 +694,14 @@ static bool climb_up(struct staged_pass *f, const struct climb *c, size_t first)
         size_t family = c->families[i];
         if (!find_largest(f, family, (struct purpose){.reach = reach, .rival = best}))
             return false;
-        if (reach > 0 && largest_run(f, family) == NONE && !try_same_size(f, family, reach))
+        if (reach > 0 && standing_of(f->s, family).largest == NONE && !try_same_size(f, family, reach))
             return false;
-        if (largest_run(f, family) == NONE)
+        if (standing_of(f->s, family).largest == NONE)
             continue;
-        reach = fmax(reach, family_micro_batch(f->s, family, largest_run(f, family)));
-        if (!isnan(best) && !search_better(f->s->space, objective(f, family), best))
+        reach = fmax(reach, family_micro_batch(f->s, family, standing_of(f->s, family).largest));
+        if (!isnan(best) && !search_better(f->s->space, standing_of(f->s, family).objective, best))
             return true;
-        best = objective(f, family);
+        best = standing_of(f->s, family).objective;
     }
     return true;
 }
@@ -735,10 +713,10 @@ static bool climb_down(struct staged_pass *f, const struct climb *c, size_t firs
         size_t family = c->families[i], best = best_among(f, c->families, c->count), fitting = count_fitting(f, family);
         if (best == NONE || fitting == 0)
             continue;
-        double from = family_micro_batch(f->s, best, best_at(f, best));
+        double from = family_micro_batch(f->s, best, standing_of(f->s, best).best);
         double to = fitting == NONE ? from : family_micro_batch(f->s, family, fitting - 1);
         if (1 + expected_gain(f, best, from, to) >= STAGE_MAY_WIN &&
-            !find_largest(f, family, (struct purpose){.rival = objective(f, best)}))
+            !find_largest(f, family, (struct purpose){.rival = standing_of(f->s, best).objective}))
             return false;
     }
     return true;
@@ -765,7 +743,7 @@ static bool try_size(struct staged_pass *f, size_t family, double micro_batch, c
 /* Tries a multiple of 8 below the largest, or the configured number of sizes from half of it on. */
 static bool try_below(struct staged_pass *f, size_t family)
 {
-    double largest = family_micro_batch(f->s, family, largest_run(f, family)), half = floor(largest / 2);
+    double largest = family_micro_batch(f->s, family, standing_of(f->s, family).largest), half = floor(largest / 2);
     double count = search_number(f->s, SEARCH_NUM_TUNING_MICRO_BATCH_SIZES);
     static const char why[] = "a smaller micro-batch than the largest";
     if (count <= 1)
@@ -781,7 +759,8 @@ static bool try_below(struct staged_pass *f, size_t family)
 static bool find_peak(struct staged_pass *f, size_t family)
 {
     for (;;) {
-        size_t best = best_at(f, family), below = best, above = best, most = largest_run(f, family);
+        size_t best = standing_of(f->s, family).best, below = best, above = best,
+               most = standing_of(f->s, family).largest;
         if (best == most)
             return true;
         do
@@ -814,7 +793,7 @@ static bool is_other_accumulation(const struct staged_pass *f, const struct cand
 static bool try_accumulations(struct staged_pass *f, size_t family)
 {
     const struct search_space *space = f->s->space;
-    const struct candidate *best = family_candidate(f->s, family, best_at(f, family));
+    const struct candidate *best = family_candidate(f->s, family, standing_of(f->s, family).best);
     size_t count = 0, at = 0;
     bool known = true;
     for (size_t i = 0; i < space->count; i++)
@@ -831,10 +810,10 @@ static bool try_accumulations(struct staged_pass *f, size_t family)
 
 static bool refine(struct staged_pass *f)
 {
-    size_t best = best_family(f);
+    size_t best = best_among(f, f->own, f->own_count);
     if (best == NONE)
         return true;
-    bool is_largest = best_at(f, best) == largest_run(f, best);
+    bool is_largest = standing_of(f->s, best).best == standing_of(f->s, best).largest;
     return (!is_largest || find_largest(f, best, (struct purpose){.rival = NAN, .exact = true})) &&
            try_below(f, best) && find_peak(f, best) && try_accumulations(f, best);
 }
