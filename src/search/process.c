@@ -209,21 +209,22 @@ void process_add(const struct process_space *s, const struct kernel *k, const st
 #define FAR 2.0                       /* caps how far below its view a run counts: no single run can invert the slope */
 
 /* Residuals of slope · (predicted - middle), minus their median; returns the median. */
-static double leave_over(const struct regression_runs *runs, double slope, double middle, double *out)
+static double leave_over(const struct viewed_runs *r, double slope, double middle, double *out)
 {
-    for (size_t i = 0; i < runs->count; i++)
-        out[i] = runs->merits[i] - slope * (runs->predicted[i] - middle);
-    double level = median(out, runs->count);
-    for (size_t i = 0; i < runs->count; i++)
+    for (size_t i = 0; i < r->count; i++)
+        out[i] = r->merits[i] - slope * (r->predicted[i] - middle);
+    double level = median(out, r->count);
+    for (size_t i = 0; i < r->count; i++)
         out[i] -= level;
     return level;
 }
 
 /* The factor of covariance + noise, which the caller frees, and ln of the determinant. */
-static double *factor_of(const struct regression_view *view, double spread, size_t count, double *log_determinant)
+static double *factor_of(const struct viewed_runs *r, double spread, double *log_determinant)
 {
+    const size_t count = r->count;
     double *matrix = xcalloc(count * count + 1, sizeof *matrix);
-    memcpy(matrix, view->covariance, count * count * sizeof *matrix);
+    memcpy(matrix, r->covariance, count * count * sizeof *matrix);
     for (size_t i = 0; i < count; i++)
         matrix[i * count + i] += REGRESSION_NOISE * REGRESSION_NOISE / (spread * spread);
     *log_determinant = factorise(matrix, count, PIVOT_LEAST);
@@ -239,25 +240,24 @@ static double log_student(size_t count, double squares, double spread, double lo
 }
 
 /* Sets slope, slope_variance and log_evidence; `factor` of the covariance with noise. */
-static void find_slope(const struct regression_runs *runs, double spread, const double *factor, double log_determinant,
-                       struct explained *out)
+static void find_slope(const struct viewed_runs *r, const double *factor, double log_determinant, struct explained *out)
 {
-    size_t n = runs->count;
+    size_t n = r->count;
     OWNED double *x = xcalloc(n + 1, sizeof *x), *solved_x = xcalloc(n + 1, sizeof *solved_x);
     OWNED double *y = xcalloc(n + 1, sizeof *y), *solved_y = xcalloc(n + 1, sizeof *solved_y);
-    leave_over(runs, 1, out->middle, y);
+    leave_over(r, 1, out->middle, y);
     for (size_t i = 0; i < n; i++) {
-        solved_x[i] = x[i] = runs->predicted[i] - out->middle;
+        solved_x[i] = x[i] = r->predicted[i] - out->middle;
         solved_y[i] = y[i] = fmax(-FAR, y[i]);
     }
     solve_factored(factor, solved_x, n);
     solve_factored(factor, solved_y, n);
     double xx = weighted_sum(x, solved_x, n), xy = weighted_sum(x, solved_y, n), yy = weighted_sum(y, solved_y, n);
-    double variance = spread * spread;
+    double variance = r->spread * r->spread;
     double prior = variance / (BELIEF_SLOPE_DEVIATION * BELIEF_SLOPE_DEVIATION);
     out->slope = 1 + xy / (prior + xx);
     out->slope_variance = variance / (prior + xx);
-    out->log_evidence = log_student(n, yy - xy * xy / (prior + xx), spread, log_determinant + log1p(xx / prior));
+    out->log_evidence = log_student(n, yy - xy * xy / (prior + xx), r->spread, log_determinant + log1p(xx / prior));
 }
 
 /* Element (i, i) of the inverse of an n × n matrix, from its lower Cholesky factor: the sum of squares of a column of
@@ -274,11 +274,11 @@ static double inverse_at(const double *factor, size_t n, size_t i, double *colum
 }
 
 /* Sets weights and calibration. */
-static void weigh(const struct regression_view *view, const double *left, size_t n, struct explained *out)
+static void weigh(const struct viewed_runs *r, const double *left, struct explained *out)
 {
+    const size_t n = r->count;
     double squares = 0, ignored;
-    OWNED double *factor = factor_of(view, out->spread, n, &ignored), *column = xcalloc(n + 1, sizeof *column);
-    out->weights = xcalloc(n + 1, sizeof *out->weights);
+    OWNED double *factor = factor_of(r, out->spread, &ignored), *column = xcalloc(n + 1, sizeof *column);
     memcpy(out->weights, left, n * sizeof *left);
     solve_factored(factor, out->weights, n);
     for (size_t i = 0; i < n; i++)
@@ -286,30 +286,24 @@ static void weigh(const struct regression_view *view, const double *left, size_t
     out->calibration = n > 0 ? sqrt((1 + squares / (out->spread * out->spread)) / (double)n) : 1;
 }
 
-void regression_explain(const struct regression_runs *runs, const struct regression_view *view, struct explained *out)
+void regression_explain(const struct viewed_runs *r, struct explained *out)
 {
-    size_t n = runs->count;
+    size_t n = r->count;
     double freedom = n > 0 ? (double)n - 1 : 0, log_determinant; /* the first sets the level */
     OWNED double *left = xcalloc(n + 1, sizeof *left), *solved = xcalloc(n + 1, sizeof *solved);
-    OWNED double *factor = factor_of(view, view->spread, n, &log_determinant);
-    out->middle = median(runs->predicted, n);
-    find_slope(runs, view->spread, factor, log_determinant, out);
-    out->level = leave_over(runs, out->slope, out->middle, left);
+    OWNED double *factor = factor_of(r, r->spread, &log_determinant);
+    out->middle = median(r->predicted, n);
+    find_slope(r, factor, log_determinant, out);
+    out->level = leave_over(r, out->slope, out->middle, left);
     for (size_t i = 0; i < n; i++)
         solved[i] = left[i] = fmax(-BROKEN, left[i]);
     /* Under the runs' covariance: similar runs with similar residuals count little more than one. */
     solve_factored(factor, solved, n);
     double squares = weighted_sum(left, solved, n);
     out->freedom = (size_t)(PRIOR_RUNS + freedom);
-    out->spread = sqrt((PRIOR_RUNS * view->spread * view->spread + squares) / (PRIOR_RUNS + freedom));
+    out->spread = sqrt((PRIOR_RUNS * r->spread * r->spread + squares) / (PRIOR_RUNS + freedom));
     out->spread = fmax(SPREAD_LEAST, out->spread);
-    weigh(view, left, n, out);
-}
-
-void explained_free(struct explained *r)
-{
-    free(r->weights);
-    r->weights = NULL;
+    weigh(r, left, out);
 }
 
 /* --- a class --- */

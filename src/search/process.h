@@ -72,27 +72,24 @@ void process_add(const struct process_space *s, const struct kernel *k, const st
  * runs but the first, which sets the level, and one more that is exactly as expected. */
 
 #define REGRESSION_NOISE 0.05 /* relative noise of a measurement: repeats of a step time differ by this */
+#define RUNS_MOST 160         /* runs used; more no longer change the estimates */
 
-struct regression_runs {
-    size_t count;
+struct viewed_runs {
+    size_t count; /* at most RUNS_MOST */
     const double *predicted, *merits;
-};
-
-struct regression_view {
     double spread;            /* standard deviation of the residual, before any run */
     const double *covariance; /* of the process between runs, count × count, 1 on the diagonal */
 };
 
 struct explained {
     double slope, slope_variance, middle, level, spread;
-    size_t freedom;      /* degrees of freedom of the spread, the prior's included */
-    double calibration;  /* factor for deviations */
-    double log_evidence; /* 0 without a run */
-    double *weights;     /* by run; the residual at a candidate is Σ weight · covariance. Free with explained_free */
+    size_t freedom;            /* degrees of freedom of the spread, the prior's included */
+    double calibration;        /* factor for deviations */
+    double log_evidence;       /* 0 without a run */
+    double weights[RUNS_MOST]; /* by run; the residual at a candidate is Σ weight · covariance */
 };
 
-void regression_explain(const struct regression_runs *runs, const struct regression_view *view, struct explained *out);
-void explained_free(struct explained *r);
+void regression_explain(const struct viewed_runs *r, struct explained *out);
 
 /* --- a class: which candidates run out of memory (section 3.4 of the book) ---
  *

@@ -9,8 +9,6 @@
 #include "util/memory.h"
 #include "util/quantile.h"
 
-#define OBSERVED_MOST 160 /* runs used; more no longer change the estimates */
-
 /* Share of the process that is a sum over single keys: if keys act independently, what a run shows about one key holds
  * for every value of the others. */
 #define SUM_SHARE 0.8
@@ -29,8 +27,8 @@ struct surrogate {
     float *need;    /* by candidate: ln of the memory by arithmetic, relative to the middle of its range */
     bool *of_batch; /* by key of the space: differs within a configuration */
     /* Candidates with outcomes, and the kernel from each of them to all candidates. */
-    size_t *told;
-    float **nearness;
+    size_t told[RUNS_MOST];
+    float *nearness[RUNS_MOST];
     size_t told_count;
     /* How far predictions contradict arithmetic, in merits and in bytes. */
     struct contradiction time, memory;
@@ -138,7 +136,7 @@ static double seconds_measured(const struct surrogate *b, size_t candidate)
 /* Unit of times that come from the objective, in predicted seconds: the median ratio. 1 for measured step times. */
 static double unit_of_time(const struct surrogate *b)
 {
-    double ratios[OBSERVED_MOST];
+    double ratios[RUNS_MOST];
     size_t count = 0;
     for (size_t i = 0; i < b->told_count; i++) {
         const struct candidate *c = told_candidate(b, i);
@@ -173,8 +171,8 @@ static struct fitted *fit_places(const struct surrogate *b)
 {
     const struct search_space *space = b->s->space;
     struct fitted *fits = xcalloc(space->place_count + 1, sizeof *fits);
-    OWNED struct observation *times = xcalloc(OBSERVED_MOST, sizeof *times),
-                             *memories = xcalloc(OBSERVED_MOST, sizeof *memories);
+    OWNED struct observation *times = xcalloc(RUNS_MOST, sizeof *times),
+                             *memories = xcalloc(RUNS_MOST, sizeof *memories);
     double unit = unit_of_time(b);
     for (size_t p = 0; p < space->place_count; p++) {
         const struct search_place *place = &space->places[p];
@@ -247,9 +245,9 @@ static double share_between(const struct candidate *c, double fit, double oom)
 
 /* Outcomes that bear on the limit. */
 struct limit_outcomes {
-    size_t at[OBSERVED_MOST];
-    const float *nearness[OBSERVED_MOST];
-    bool out_of_memory[OBSERVED_MOST];
+    size_t at[RUNS_MOST];
+    const float *nearness[RUNS_MOST];
+    bool out_of_memory[RUNS_MOST];
 };
 
 /* `known`: takes only candidates whose need by this is known; NULL: all. `own` lends what the result points to. */
@@ -388,7 +386,7 @@ static void fill_failures(struct surrogate *b, const struct fitted *fits)
 /* Probability that predicted times are informative, given the measured step times. */
 static double trust_of(const struct surrogate *b, const struct fitted *fits)
 {
-    struct compared_time runs[OBSERVED_MOST];
+    struct compared_time runs[RUNS_MOST];
     size_t count = 0;
     for (size_t i = 0; i < b->told_count; i++) {
         const struct candidate *c = told_candidate(b, i);
@@ -444,7 +442,7 @@ static double spread_predicted(const struct surrogate *b, const struct fitted *f
 
 static double slope_of_priors(const struct surrogate *b, const struct fitted *fits)
 {
-    double prior[OBSERVED_MOST], merit[OBSERVED_MOST];
+    double prior[RUNS_MOST], merit[RUNS_MOST];
     size_t n = 0;
     for (size_t i = 0; i < b->told_count; i++) {
         const struct trial *t = told_trial(b, i);
@@ -461,9 +459,9 @@ static double slope_of_priors(const struct surrogate *b, const struct fitted *fi
 
 /* Runs that have a merit. */
 struct runs {
-    size_t candidates[OBSERVED_MOST];
-    const float *nearness[OBSERVED_MOST];
-    double predicted[OBSERVED_MOST], usual[OBSERVED_MOST], merits[OBSERVED_MOST];
+    size_t candidates[RUNS_MOST];
+    const float *nearness[RUNS_MOST];
+    double predicted[RUNS_MOST], usual[RUNS_MOST], merits[RUNS_MOST];
     struct process_told told;
 };
 
@@ -496,15 +494,8 @@ static void learn_both(const struct surrogate *b, const struct runs *r, int step
     const struct kernel kernel = kernel_at(steps);
     const size_t n = r->told.count;
     OWNED double *covariance = process_covariances(&b->space, &kernel, &r->told);
-    const struct regression_view believed = {spread, covariance}, doubted = {USUAL_SPREAD, covariance};
-    regression_explain(&(struct regression_runs){n, r->predicted, r->merits}, &believed, &out->believed);
-    regression_explain(&(struct regression_runs){n, r->usual, r->merits}, &doubted, &out->doubted);
-}
-
-static void views_free(struct views *v)
-{
-    explained_free(&v->believed);
-    explained_free(&v->doubted);
+    regression_explain(&(struct viewed_runs){n, r->predicted, r->merits, spread, covariance}, &out->believed);
+    regression_explain(&(struct viewed_runs){n, r->usual, r->merits, USUAL_SPREAD, covariance}, &out->doubted);
 }
 
 /* ln of the prior density of a length: log-normal around PROCESS_LENGTH, variance 3. */
@@ -529,7 +520,6 @@ static int find_length(const struct surrogate *b, const struct runs *r, double s
                    log(trust * exp(believed - larger) + (1 - trust) * exp(doubted - larger));
         log_posterior[steps + LENGTH_STEPS] = p;
         most = fmax(most, p);
-        views_free(&v);
     }
     for (int steps = -LENGTH_STEPS; steps <= LENGTH_STEPS; steps++) {
         double weight = exp(log_posterior[steps + LENGTH_STEPS] - most);
@@ -549,7 +539,7 @@ static int find_length(const struct surrogate *b, const struct runs *r, double s
 static double *variance_left(struct surrogate *b, const struct runs *r)
 {
     size_t count = b->space.count, most = (size_t)sqrt(OPERATIONS_MOST / (double)(count + 1)) + 1;
-    bool taken[OBSERVED_MOST] = {false};
+    bool taken[RUNS_MOST] = {false};
     double *left = xcalloc(count + 1, sizeof *left);
     most = most < r->told.count ? most : r->told.count;
     free(b->rows);
@@ -632,7 +622,6 @@ static void fill_means(struct surrogate *b, const struct fitted *fits)
     if (before > 0 && r->told.count > 0)
         trust = 1 / (1 + exp(v.doubted.log_evidence - v.believed.log_evidence) * (1 - before) / before);
     fill_estimates(b, r, &v, trust);
-    views_free(&v);
 }
 
 /* --- what is left, jointly --- */
@@ -682,7 +671,7 @@ void surrogate_free(struct surrogate *b)
         return;
     for (size_t i = 0; i < b->told_count; i++)
         free(b->nearness[i]);
-    free_all(b->nearness, b->told, b->of_batch, b->need, b->rows);
+    free_all(b->of_batch, b->need, b->rows);
     process_space_close(&b->space);
     free_all(b->all, b);
 }
@@ -693,10 +682,8 @@ void surrogate_tell(struct surrogate *b, size_t candidate)
     b->stale = true;
     while (at < b->told_count && b->told[at] < candidate)
         at++;
-    if ((at < b->told_count && b->told[at] == candidate) || b->told_count >= OBSERVED_MOST)
+    if ((at < b->told_count && b->told[at] == candidate) || b->told_count >= RUNS_MOST)
         return;
-    b->told = array_grow(b->told, b->told_count, sizeof *b->told);
-    b->nearness = array_grow(b->nearness, b->told_count, sizeof *b->nearness);
     memmove(b->told + at + 1, b->told + at, (b->told_count - at) * sizeof *b->told);
     memmove(b->nearness + at + 1, b->nearness + at, (b->told_count - at) * sizeof *b->nearness);
     b->told[at] = candidate;

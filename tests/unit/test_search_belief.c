@@ -201,9 +201,8 @@ TEST(memory_limit__no_outcome__no_weight)
 static double log_evidence(const double *predicted, const double *merits, size_t count, double *slope)
 {
     const double apart[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, near[4] = {1, 0, 0, 1};
-    HELD(explained) r;
-    regression_explain(&(struct regression_runs){count, predicted, merits},
-                       &(struct regression_view){0.3, count == 2 ? near : apart}, &r);
+    struct explained r;
+    regression_explain(&(struct viewed_runs){count, predicted, merits, 0.3, count == 2 ? near : apart}, &r);
     *slope = r.slope;
     return r.log_evidence;
 }
@@ -223,8 +222,8 @@ TEST(regression__views__by_what_came_out)
 TEST(regression__one_run__sets_the_level_alone)
 {
     const double predicted = -3, merit = 7, one = 1;
-    HELD(explained) r;
-    regression_explain(&(struct regression_runs){1, &predicted, &merit}, &(struct regression_view){0.3, &one}, &r);
+    struct explained r;
+    regression_explain(&(struct viewed_runs){1, &predicted, &merit, 0.3, &one}, &r);
     assert_float_equal(r.level, 7, 1e-12);
     assert_float_equal(r.middle, -3, 1e-12);
     assert_float_equal(r.slope, 1, 1e-12);
@@ -236,10 +235,9 @@ TEST(regression__one_run__sets_the_level_alone)
 TEST(regression__alike_runs_apart__the_spread_is_large)
 {
     const double predicted[] = {0, 0}, merits[] = {-0.2, 0.2}, apart[] = {1, 0, 0, 1}, alike[] = {1, 0.9, 0.9, 1};
-    HELD(explained) few, many;
-    const struct regression_runs runs = {2, predicted, merits};
-    regression_explain(&runs, &(struct regression_view){0.3, apart}, &few);
-    regression_explain(&runs, &(struct regression_view){0.3, alike}, &many);
+    struct explained few, many;
+    regression_explain(&(struct viewed_runs){2, predicted, merits, 0.3, apart}, &few);
+    regression_explain(&(struct viewed_runs){2, predicted, merits, 0.3, alike}, &many);
     assert_float_equal(few.spread, sqrt((3 * 0.09 + 0.08 / (1 + 1.0 / 36)) / 4), 1e-9);
     assert_float_equal(many.spread, sqrt((3 * 0.09 + 0.08 / (0.1 + 1.0 / 36)) / 4), 1e-9);
 }
@@ -251,13 +249,12 @@ TEST(regression__runs_left_out_one_by_one__calibrate_what_is_said_of_others)
     enum { COUNT = 6 };
     const double predicted[COUNT] = {0}, foretold[COUNT] = {0}, alone[] = {0, 0, 0, 0, 0, 0.9};
     double alike[COUNT * COUNT];
-    HELD(explained) right, wrong, one;
+    struct explained right, wrong, one;
     for (size_t i = 0; i < COUNT * COUNT; i++)
         alike[i] = i % (COUNT + 1) == 0 ? 1 : 0.9;
-    const struct regression_view view = {0.1, alike};
-    regression_explain(&(struct regression_runs){COUNT, predicted, foretold}, &view, &right);
-    regression_explain(&(struct regression_runs){COUNT, predicted, alone}, &view, &wrong);
-    regression_explain(&(struct regression_runs){1, predicted, alone}, &view, &one);
+    regression_explain(&(struct viewed_runs){COUNT, predicted, foretold, 0.1, alike}, &right);
+    regression_explain(&(struct viewed_runs){COUNT, predicted, alone, 0.1, alike}, &wrong);
+    regression_explain(&(struct viewed_runs){1, predicted, alone, 0.1, alike}, &one);
     assert_float_equal(right.calibration, sqrt(1.0 / COUNT), 1e-9);
     assert_true(wrong.calibration > 1);
     assert_float_equal(one.calibration, 1, 1e-9);
@@ -269,11 +266,10 @@ TEST(regression__far_better_run__counts_in_full)
     enum { COUNT = 4 };
     const double predicted[COUNT] = {0}, merits[COUNT] = {0, 0, 0, 4};
     double covariance[COUNT * COUNT] = {0};
-    HELD(explained) r;
+    struct explained r;
     for (size_t i = 0; i < COUNT; i++)
         covariance[i * COUNT + i] = 1;
-    regression_explain(&(struct regression_runs){COUNT, predicted, merits}, &(struct regression_view){0.3, covariance},
-                       &r);
+    regression_explain(&(struct viewed_runs){COUNT, predicted, merits, 0.3, covariance}, &r);
     assert_float_equal(r.level + r.weights[3], 4, 0.1);
 }
 
