@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cli/output.h"
@@ -42,11 +43,16 @@ static char *join_words(const char *const *words)
 
 static void add_options(cJSON *object, const char *name, const struct option *table)
 {
+    static const char *const types[] =
+        {[OPTION_FLAG] = "boolean",  [OPTION_INT] = "integer",   [OPTION_DOUBLE] = "number",
+         [OPTION_STRING] = "string", [OPTION_CHOICE] = "string", [OPTION_DURATION] = "string"};
     cJSON *list = cJSON_AddArrayToObject(object, name);
     for (const struct option *o = table; o->name; o++) {
         const char *value = o->kind == OPTION_FLAG ? NULL : o->value;
+        const bool has_least = o->kind == OPTION_INT && (o->least != 0 || o->most != 0);
         OWNED char *choices = join_words(o->choices);
         JSON_ITEM(list, JSON_TEXT("name", o->name), JSON_TEXT("letter", ((char[]){o->letter, '\0'})),
+                  JSON_TEXT("type", types[o->kind]), JSON_REAL("minimum", has_least ? o->least : NAN),
                   JSON_TEXT("value", value), JSON_TEXT("help", o->help), JSON_TEXT("fallback", o->fallback),
                   JSON_TEXT("choices", choices), JSON_TEXT("offer", offer_names[o->offer]), JSON_TRUTH("rare", o->rare),
                   JSON_TRUTH("several", o->choices && o->kind != OPTION_CHOICE),
@@ -75,14 +81,19 @@ static cJSON *commands_document(void)
     return root;
 }
 
-int commands_print(const char *name, const struct command *c, bool all, struct error *e)
+int commands_add_text(const char *name, const struct command *c, bool all, struct buffer *out, struct error *e)
 {
-    struct buffer out = BUFFER_INIT;
     OWNED_JSON *document = commands_document(), *beside = c ? cJSON_CreateObject() : NULL;
     if (c) {
         JSON_ADD(beside, JSON_STRING("command", c->name), JSON_TRUTH("all", all));
     }
-    int rc = saying_add_text(name, document, beside, &out, e);
+    return saying_add_text(name, document, beside, out, e);
+}
+
+int commands_print(const char *name, const struct command *c, bool all, struct error *e)
+{
+    struct buffer out = BUFFER_INIT;
+    int rc = commands_add_text(name, c, all, &out, e);
     return rc < 0 ? -1 : output_write_take(&out, e);
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "cli/options.h"
+#include "util/buffer.h"
 #include "util/error.h"
 
 enum exit_status {
@@ -60,8 +61,9 @@ extern const struct exit_status_text exit_status_texts[];
 /* "columns", "keys", "metrics", "jobs", …; NULL for OFFER_NOTHING. */
 extern const char *const offer_names[OFFER_COUNT];
 
-/* Prints what the statement "sql/texts/NAME.sql" makes of the table of commands and, where `c` is not NULL, of
- * that one, with its rare options too (`all`) or not. */
+/* Appends, or prints, what the statement "sql/texts/NAME.sql" makes of the table of commands and, where `c` is not
+ * NULL, of that one, with its rare options too (`all`) or not. */
+int commands_add_text(const char *name, const struct command *c, bool all, struct buffer *out, struct error *e);
 int commands_print(const char *name, const struct command *c, bool all, struct error *e);
 
 /* NULL for an unknown command, with `e` filled, which suggests the nearest one. */

@@ -38,81 +38,33 @@ extern char **environ;
 
 /* --- the tools --- */
 
-enum right {
-    READS, /* neither starts a job nor changes anything */
-    WRITES,
-    RUNS, /* starts jobs, and is counted */
-};
+/* A member of one: what a client is told of it, "tool", and how it is called (sql/texts/tools.sql). */
+static const cJSON *member(const cJSON *object, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, name);
+}
 
-/* An operand, which a caller may give beside options: a number, a list of numbers or an object becomes words of the
- * command; the command reads a document from its input. */
-struct operand {
-    const char *name, *type, *items, *description; /* of JSON Schema; `items`: the type of a list's */
-    bool is_document;
-};
+static const char *name_of(const cJSON *tool)
+{
+    return json_text_of(member(tool, "tool"), "name");
+}
 
-static const struct operand job = {"job", "integer", NULL, "number of a job", false};
-static const struct operand jobs = {"jobs", "array", "integer", "numbers of two jobs, in place of `by`", false};
-static const struct operand keys = {"keys", "object", NULL, "in place of a job: {\"micro_batch\": 8}", false};
-static const struct operand proposals =
-    {"proposals", "array", "object",
-     "without it, the next jobs: {\"keys\": {\"micro_batch\": 8}, \"why\": \"memory is left\"}", true};
-static const struct operand results =
-    {"results", "array", "object",
-     "of jobs that ask gave: {\"job\": 7, \"metrics\": {\"loss\": 2.5}} or {\"job\": 7, \"failure\": \"oom\"}", true};
+static bool has_right(const cJSON *tool, const char *right)
+{
+    return strcmp(json_text_of(tool, "rights"), right) == 0;
+}
 
-/* How much a search may cost is said by the sweep file, not by the caller. */
-#define SELECTION "only limit retry-failed search-model"
-static const struct tool {
-    const struct command *command;
-    enum right right;
-    const char *more;              /* said of it beside the command's summary */
-    const char *options;           /* that a caller may give, of the command's, with blanks between */
-    const char *given, *given_too; /* options that it always has, the caller's after them; NULL: none */
-    const struct operand *operands[3];
-    bool wants_operand;
-} tools[] = {
-    {&check_command, READS, "It is the sweep file that the server was started with.", "", "--json", NULL, {0}, false},
-    {&plan_command, READS, "It bounds the cost, too.", SELECTION " all", "--json", NULL, {0}, false},
-    {&predict_command,
-     READS,
-     "",
-     "only limit where sort columns accuracy frontier scale-to",
-     "--json",
-     NULL,
-     {0},
-     false},
-    {&status_command, READS, "", "", "--json", NULL, {0}, false},
-    {&results_command,
-     READS,
-     "At most 50 rows without `limit`.",
-     "where sort limit columns all",
-     "--json",
-     "--limit=50",
-     {0},
-     false},
-    {&best_command, READS, "", "of group subject-to", "--json", NULL, {0}, false},
-    {&compare_command,
-     READS,
-     "Give `by`, `rank`, `scaling` or two `jobs`.",
-     "by rank scaling metric free",
-     "--json",
-     NULL,
-     {&jobs},
-     false},
-    {&why_command, READS, "Give a `job` or `keys`.", "search-model", "--json", NULL, {&job, &keys}, false},
-    {&show_command, READS, "", "", "--json", NULL, {&job}, true},
-    {&run_command, RUNS, "Then ask status and best.", SELECTION " max-fail", "--progress=none", NULL, {0}, false},
-    {&ask_command, WRITES, "", "number by why open", NULL, NULL, {&proposals}, false},
-    {&tell_command, WRITES, "", "", NULL, NULL, {&results}, true},
-};
-#undef SELECTION
-#define TOOL_COUNT LENGTH(tools)
+/* What describes an argument of a tool; NULL: it has none of that name. */
+static const cJSON *argument_of(const cJSON *tool, const char *name)
+{
+    return member(member(member(member(tool, "tool"), "inputSchema"), "properties"), name);
+}
 
 /* --- the server --- */
 
 struct mcp_server {
     const struct mcp_options *options;
+    cJSON *tools;
     bool initialized;
     struct buffer line, out;
     size_t sent;                  /* bytes of `out` */
@@ -130,7 +82,7 @@ struct mcp_server {
 /* The one that is being answered. */
 struct call {
     struct mcp_server *server;
-    const struct tool *tool;
+    const cJSON *tool;
     const cJSON *request;
     struct interrupts interrupts;
     int64_t until_ms;
@@ -162,11 +114,6 @@ enum error_code {
     WRONG_PARAMETERS = -32602,
     WRONG_VERSION = -32022,
 };
-
-static const cJSON *member(const cJSON *object, const char *name)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, name);
-}
 
 static const cJSON *parameter(const cJSON *request, const char *name)
 {
@@ -295,85 +242,17 @@ static void discover(struct mcp_server *s, const cJSON *request)
 
 /* --- the list of tools --- */
 
-static const struct option *option_named(const struct command *c, const char *name, size_t length)
+static bool is_offered(const struct mcp_server *s, const cJSON *tool)
 {
-    for (const struct option *o = c->options; o->name; o++)
-        if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
-            return o;
-    return NULL;
-}
-
-/* The next of a tool's options, NULL behind the last one. */
-static const struct option *next_option(const struct tool *t, const char **names)
-{
-    *names += strspn(*names, " ");
-    const size_t length = strcspn(*names, " ");
-    const struct option *o = length ? option_named(t->command, *names, length) : NULL;
-    *names += length;
-    return o;
-}
-
-static void add_property(cJSON *properties, const struct option *o)
-{
-    static const char *const types[] =
-        {[OPTION_FLAG] = "boolean",  [OPTION_INT] = "integer",   [OPTION_DOUBLE] = "number",
-         [OPTION_STRING] = "string", [OPTION_CHOICE] = "string", [OPTION_DURATION] = "string"};
-    cJSON *property = cJSON_AddObjectToObject(properties, o->name);
-    cJSON_AddStringToObject(property, "type", types[o->kind]);
-    if (o->kind == OPTION_INT && (o->least != 0 || o->most != 0))
-        cJSON_AddNumberToObject(property, "minimum", o->least);
-    OWNED char *text = o->value ? xasprintf("%s: %s", o->value, o->help) : xstrdup(o->help);
-    cJSON_AddStringToObject(property, "description", text);
-}
-
-static void add_operand(cJSON *properties, const struct operand *o)
-{
-    cJSON *property = cJSON_AddObjectToObject(properties, o->name);
-    cJSON_AddStringToObject(property, "type", o->type);
-    if (o->items)
-        cJSON_AddStringToObject(cJSON_AddObjectToObject(property, "items"), "type", o->items);
-    cJSON_AddStringToObject(property, "description", o->description);
-}
-
-static cJSON *new_schema(const struct tool *t)
-{
-    cJSON *schema = cJSON_CreateObject();
-    cJSON_AddStringToObject(schema, "type", "object");
-    cJSON *properties = cJSON_AddObjectToObject(schema, "properties");
-    const char *names = t->options;
-    for (const struct option *o; (o = next_option(t, &names));)
-        add_property(properties, o);
-    for (const struct operand *const *o = t->operands; *o; o++)
-        add_operand(properties, *o);
-    if (t->wants_operand && t->operands[0])
-        cJSON_AddItemToArray(cJSON_AddArrayToObject(schema, "required"), cJSON_CreateString(t->operands[0]->name));
-    cJSON_AddFalseToObject(schema, "additionalProperties");
-    return schema;
-}
-
-static bool is_offered(const struct mcp_server *s, const struct tool *t)
-{
-    return t->right == READS || s->options->allow_run;
-}
-
-static cJSON *new_tool(const struct tool *t)
-{
-    cJSON *tool = cJSON_CreateObject();
-    OWNED char *text = xasprintf("%s.%s%s", t->command->summary, *t->more ? " " : "", t->more);
-    JSON_ADD(tool, JSON_STRING("name", t->command->name), JSON_STRING("description", text));
-    cJSON_AddItemToObject(tool, "inputSchema", new_schema(t));
-    JSON_ADD(cJSON_AddObjectToObject(tool, "annotations"), JSON_TRUTH("readOnlyHint", t->right == READS),
-             JSON_TRUTH("destructiveHint", false), JSON_TRUTH("openWorldHint", t->right == RUNS));
-    return tool;
+    return has_right(tool, "reads") || s->options->allow_run;
 }
 
 static void list_tools(struct mcp_server *s, const cJSON *request)
 {
-    cJSON *result = cJSON_CreateObject();
-    cJSON *list = cJSON_AddArrayToObject(result, "tools");
-    for (size_t i = 0; i < TOOL_COUNT; i++)
-        if (is_offered(s, &tools[i]))
-            cJSON_AddItemToArray(list, new_tool(&tools[i]));
+    cJSON *result = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(result, "tools");
+    const cJSON *tool;
+    cJSON_ArrayForEach(tool, s->tools) if (is_offered(s, tool))
+        cJSON_AddItemToArray(list, cJSON_Duplicate(member(tool, "tool"), true));
     if (version_of(request))
         add_validity(result);
     answer_result(s, request, result);
@@ -411,25 +290,24 @@ static char *scalar_text(const cJSON *value)
 }
 
 /* The value stands in the same word as the option's name, so it is never another option. */
-static int add_option(struct command_line *l, const struct option *o, const cJSON *value, struct error *e)
+static int add_option(struct command_line *l, bool is_flag, const cJSON *value, struct error *e)
 {
     OWNED char *text = scalar_text(value);
-    if (o->kind == OPTION_FLAG ? !cJSON_IsBool(value) : !text) {
-        return error_set(e, ERROR_USAGE, "`%s` is %s", o->name,
-                         o->kind == OPTION_FLAG ? "true or false" : "one value: text or a number");
-    }
-    if (o->kind != OPTION_FLAG)
-        string_list_add(&l->options, xasprintf("--%s=%s", o->name, text));
+    const char *name = value->string;
+    if (is_flag ? !cJSON_IsBool(value) : !text)
+        return error_set(e, ERROR_USAGE, "`%s` is %s", name, is_flag ? "true or false" : "one value: text or a number");
+    if (!is_flag)
+        string_list_add(&l->options, xasprintf("--%s=%s", name, text));
     else if (cJSON_IsTrue(value))
-        string_list_add(&l->options, xasprintf("--%s", o->name));
+        string_list_add(&l->options, xasprintf("--%s", name));
     return 0;
 }
 
-static int add_number(struct command_line *l, const struct operand *o, const cJSON *value, struct error *e)
+static int add_number(struct command_line *l, const char *name, const cJSON *value, struct error *e)
 {
     const double number = is_whole(value) ? value->valuedouble : 0;
     if (number < 1)
-        return error_set(e, ERROR_USAGE, "`%s`: a job is given by its number, such as 7", o->name);
+        return error_set(e, ERROR_USAGE, "`%s`: a job is given by its number, such as 7", name);
     string_list_add(&l->words, xasprintf("%.0f", number));
     return 0;
 }
@@ -440,70 +318,67 @@ static void add_key(struct command_line *l, const cJSON *value)
     string_list_add(&l->words, xasprintf("%s=%s", value->string, plain ? plain : json));
 }
 
-static int add_operand_words(struct command_line *l, const struct operand *o, const cJSON *value, struct error *e)
+/* `type` as JSON Schema has it, `items` that of a list's; NULL: it is none. */
+static int add_operand(struct command_line *l, const char *type, const char *items, const cJSON *value, struct error *e)
 {
     const cJSON *item;
     int rc = 0;
-    if (o->is_document) {
+    if (items && strcmp(items, "object") == 0) {
         cJSON_free(l->input);
         l->input = cJSON_PrintUnformatted(value);
-    } else if (strcmp(o->type, "object") == 0) {
+    } else if (strcmp(type, "object") == 0) {
         cJSON_ArrayForEach(item, value) add_key(l, item);
-    } else if (o->items && cJSON_IsArray(value)) {
-        cJSON_ArrayForEach(item, value) rc = rc < 0 ? rc : add_number(l, o, item, e);
+    } else if (items && cJSON_IsArray(value)) {
+        cJSON_ArrayForEach(item, value) rc = rc < 0 ? rc : add_number(l, value->string, item, e);
     } else
-        rc = add_number(l, o, value, e);
+        rc = add_number(l, value->string, value, e);
     return rc;
 }
 
-static int refuse_argument(const struct tool *t, const char *name, struct error *e)
+static int refuse_argument(const cJSON *tool, const char *name, struct error *e)
 {
     const char *known[32];
     size_t count = 0;
-    const char *names = t->options;
-    for (const struct option *o; (o = next_option(t, &names));)
-        known[count++] = o->name;
-    for (const struct operand *const *o = t->operands; *o; o++)
-        known[count++] = (*o)->name;
+    const cJSON *argument;
+    cJSON_ArrayForEach(argument, member(member(member(tool, "tool"), "inputSchema"), "properties")) known[count++] =
+        argument->string;
     OWNED char *hint = suggest_hint(name, known, count);
-    error_set(e, ERROR_USAGE, "%s has no argument `%s`%s", t->command->name, name, hint);
+    error_set(e, ERROR_USAGE, "%s has no argument `%s`%s", name_of(tool), name, hint);
     return -1;
 }
 
-static int add_argument(const struct tool *t, struct command_line *l, const cJSON *value, struct error *e)
+static bool is_listed(const cJSON *list, const char *name)
 {
-    const char *names = t->options;
-    for (const struct option *o; (o = next_option(t, &names));)
-        if (strcmp(o->name, value->string) == 0)
-            return add_option(l, o, value, e);
-    for (const struct operand *const *o = t->operands; *o; o++)
-        if (strcmp((*o)->name, value->string) == 0)
-            return add_operand_words(l, *o, value, e);
-    return refuse_argument(t, value->string, e);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) if (strcmp(item->valuestring, name) == 0) return true;
+    return false;
 }
 
-static void add_file(const struct tool *t, struct command_line *l, const char *name, const char *file)
+static int add_argument(const cJSON *tool, struct command_line *l, const cJSON *value, struct error *e)
 {
-    if (file && option_named(t->command, name, strlen(name)))
-        string_list_add(&l->options, xasprintf("--%s=%s", name, file));
+    const cJSON *argument = argument_of(tool, value->string);
+    const char *type = json_text_of(argument, "type");
+    if (!argument)
+        return refuse_argument(tool, value->string, e);
+    return is_listed(member(tool, "operands"), value->string)
+               ? add_operand(l, type, json_text_of(member(argument, "items"), "type"), value, e)
+               : add_option(l, strcmp(type, "boolean") == 0, value, e);
 }
 
-static int make_command_line(const struct mcp_options *o, const struct tool *t, const cJSON *arguments,
+static int make_command_line(const struct mcp_options *o, const cJSON *tool, const cJSON *arguments,
                              struct command_line *l, struct error *e)
 {
-    const cJSON *value;
+    const cJSON *value, *required = member(member(member(tool, "tool"), "inputSchema"), "required");
     string_list_add(&l->options, xstrdup("/proc/self/exe"));
-    string_list_add(&l->options, xstrdup(t->command->name));
-    if (t->given)
-        string_list_add(&l->options, xstrdup(t->given));
-    if (t->given_too)
-        string_list_add(&l->options, xstrdup(t->given_too));
-    add_file(t, l, "config", o->config);
-    if (t->command != &check_command) /* of the two it is the sweep file that is checked */
-        add_file(t, l, "db", o->db);
-    cJSON_ArrayForEach(value, arguments) if (!cJSON_IsNull(value) && add_argument(t, l, value, e) < 0) return -1;
-    if (t->wants_operand && !l->words.count && !l->input)
-        return error_set(e, ERROR_USAGE, "%s wants `%s`", t->command->name, t->operands[0]->name);
+    string_list_add(&l->options, xstrdup(name_of(tool)));
+    cJSON_ArrayForEach(value, member(tool, "given")) string_list_add(&l->options, xstrdup(value->valuestring));
+    if (o->config && is_listed(member(tool, "files"), "config"))
+        string_list_add(&l->options, xasprintf("--config=%s", o->config));
+    if (o->db && is_listed(member(tool, "files"), "db"))
+        string_list_add(&l->options, xasprintf("--db=%s", o->db));
+    cJSON_ArrayForEach(value, arguments) if (!cJSON_IsNull(value) && add_argument(tool, l, value, e) < 0) return -1;
+    if (required && !l->words.count && !l->input)
+        return error_set(e, ERROR_USAGE, "%s wants `%s`", name_of(tool), required->child->valuestring);
     if (l->words.count || l->input)
         string_list_add(&l->options, xstrdup("--"));
     for (size_t i = 0; i < l->words.count; i++)
@@ -533,6 +408,7 @@ static void add_note(cJSON *content, char *text) /* takes it */
 static void add_output(cJSON *content, const struct call *c, char *output)
 {
     const size_t most = (size_t)c->server->options->answer_bytes, length = strlen(output);
+    const char *options = json_text_of(c->tool, "options");
     if (strspn(output, "{["))
         cJSON_Minify(output);
     const size_t left = strlen(output), cut = utf8_cut(output, left, most);
@@ -540,7 +416,7 @@ static void add_output(cJSON *content, const struct call *c, char *output)
         add_text(content, output, cut);
     if (cut < left || length >= most * BLANKS)
         add_note(content, xasprintf("Cut: this server answers at most %zu bytes. Ask for less%s%s.", most,
-                                    *c->tool->options ? ", with " : "", c->tool->options));
+                                    options ? ", with " : "", options ? options : ""));
 }
 
 static void add_messages(cJSON *content, const char *errors)
@@ -561,18 +437,18 @@ static const char *meaning_of(int exit_code)
 static int64_t timeout_of(const struct call *c)
 {
     const struct mcp_options *o = c->server->options;
-    return c->tool->right == RUNS ? o->run_timeout_ms : o->call_timeout_ms;
+    return has_right(c->tool, "runs") ? o->run_timeout_ms : o->call_timeout_ms;
 }
 
 /* Adds what the limits and the exit status make of it. True: it is an error. */
 static bool add_outcome(cJSON *content, const struct call *c, int exit_code)
 {
     char limit[32];
-    if (c->tool->right == RUNS)
+    if (has_right(c->tool, "runs"))
         add_note(content, xasprintf("Call %lld of run; this server allows %lld.", (long long)c->server->runs,
                                     (long long)c->server->options->run_calls));
     if (c->late)
-        add_note(content, xasprintf("Ended: this server gives %s at most %s.", c->tool->command->name,
+        add_note(content, xasprintf("Ended: this server gives %s at most %s.", name_of(c->tool),
                                     format_duration_ms(timeout_of(c), limit, sizeof limit)));
     else if (is_over(c->server))
         add_note(content, xstrdup("Ended: the client closed its end."));
@@ -678,9 +554,11 @@ static void exchange_all(struct mcp_server *s, int wait_ms)
 
 /* --- calls --- */
 
-static const struct tool *tool_named(const char *name)
+static const cJSON *tool_named(const struct mcp_server *s, const char *name)
 {
-    return FIND(i, TOOL_COUNT, strcmp(tools[i].command->name, name) == 0, &tools[i]);
+    const cJSON *tool;
+    cJSON_ArrayForEach(tool, s->tools) if (strcmp(name_of(tool), name) == 0) return tool;
+    return NULL;
 }
 
 static bool goes_on(void *context)
@@ -723,12 +601,13 @@ static bool run_command_line(struct call *c, const struct command_line *l, cJSON
 }
 
 /* ERROR_USAGE: it may not be called. */
-static int check_rights(const struct mcp_server *s, const struct tool *t, struct error *e)
+static int check_rights(const struct mcp_server *s, const cJSON *tool, struct error *e)
 {
-    if (!is_offered(s, t))
-        return error_set(e, ERROR_USAGE, "%s %s, and this server was started without --allow-run", t->command->name,
-                         t->right == RUNS ? "starts jobs" : "writes to the database");
-    if (t->right == RUNS && s->runs >= s->options->run_calls)
+    const bool runs = has_right(tool, "runs");
+    if (!is_offered(s, tool))
+        return error_set(e, ERROR_USAGE, "%s %s, and this server was started without --allow-run", name_of(tool),
+                         runs ? "starts jobs" : "writes to the database");
+    if (runs && s->runs >= s->options->run_calls)
         return error_set(e, ERROR_USAGE, "this server allows %lld calls of run (--run-calls), and none is left",
                          (long long)s->options->run_calls);
     return 0;
@@ -750,13 +629,13 @@ static int answer_call(struct mcp_server *s, const cJSON *request)
     struct error e = ERROR_INIT;
     cJSON *content = cJSON_CreateArray();
     bool failed = true;
-    c.tool = tool_named(cJSON_GetStringValue(parameter(request, "name")));
+    c.tool = tool_named(s, cJSON_GetStringValue(parameter(request, "name")));
     int rc = check_rights(s, c.tool, &e);
     if (rc == 0)
         rc = make_command_line(s->options, c.tool, parameter(request, "arguments"), &line, &e);
     if (rc < 0)
         add_messages(content, e.text);
-    s->runs += rc == 0 && c.tool->right == RUNS;
+    s->runs += rc == 0 && has_right(c.tool, "runs");
     if (rc == 0)
         failed = run_command_line(&c, &line, content);
     if (c.cancelled || c.signal)
@@ -779,7 +658,7 @@ static void call_tool(struct mcp_server *s, const cJSON *request)
 {
     const char *name = cJSON_GetStringValue(parameter(request, "name"));
     const cJSON *arguments = parameter(request, "arguments");
-    if (!name || !tool_named(name))
+    if (!name || !tool_named(s, name))
         answer_error(s, member(request, "id"), WRONG_PARAMETERS, "no such tool; tools/list names them", NULL);
     else if (arguments && !cJSON_IsObject(arguments))
         answer_error(s, member(request, "id"), WRONG_PARAMETERS, "`arguments` is an object", NULL);
@@ -897,6 +776,11 @@ int command_mcp(const struct mcp_options *o, struct error *e)
 {
     struct mcp_server s = {.options = o, .line = BUFFER_INIT, .out = BUFFER_INIT};
     int signal = 0;
+    OWNED_BUFFER tools = BUFFER_INIT;
+    if (commands_add_text("sql/texts/tools.sql", NULL, false, &tools, e) < 0)
+        return -1;
+    OWNED_JSON *list = cJSON_Parse(buffer_text(&tools));
+    s.tools = list;
     if (isatty(STDIN_FILENO))
         output_message("mcp: reads messages of the Model Context Protocol, one a line; it is for agents to start");
     while (!signal && !is_over(&s) && (!s.ended || s.waiting_count || s.out.length)) {
