@@ -19,6 +19,7 @@
 #include "process/supervisor.h"
 #include "util/buffer.h"
 #include "util/clock.h"
+#include "util/embedded.h"
 #include "util/error.h"
 #include "util/file.h"
 #include "util/memory.h"
@@ -44,48 +45,6 @@ struct selftest_report {
 
 /* Checks invariants of a finished database, whatever happened to its runners. */
 
-/* Each counts violations of what the sweep below should have left. */
-static const struct {
-    const char *wrong, *sql;
-} questions[] = {
-    {"jobs that are neither ok nor failed", "SELECT count(*) FROM job WHERE state NOT IN ('ok', 'failed')"},
-    {"attempts still open", "SELECT count(*) FROM attempt WHERE state IN ('claimed', 'running')"},
-    {"jobs that did not end as designed",
-     "SELECT count(*) FROM results WHERE iif(y % 16 = 5, state <> 'failed' OR failure <> 'exit', state <> 'ok')"},
-    {"results that are not the job's number", "SELECT count(*) FROM results WHERE state = 'ok' AND (score IS NOT 1000 "
-                                              "* x + y OR half IS NOT 500 * x + y / 2.0)"},
-    {"results recorded twice",
-     "SELECT count(*) FROM (SELECT 1 FROM attempt WHERE state = 'ok' GROUP BY job_id HAVING count(*) > 1)"},
-    {"failures recorded twice",
-     "SELECT count(*) FROM (SELECT 1 FROM attempt WHERE failure = 'exit' GROUP BY job_id HAVING count(*) > 1)"},
-    {"attempts with a failure that nobody caused",
-     "SELECT count(*) FROM attempt WHERE failure NOT IN ('exit', 'lost')"},
-    {"attempts that are ok without each sample once", "SELECT count(*) FROM attempt AS a WHERE state = 'ok' AND "
-                                                      "(SELECT count(*) FROM metric WHERE attempt_id = a.id) <> 3"},
-    {"lost attempts with samples",
-     "SELECT count(*) FROM metric JOIN attempt AS a ON a.id = attempt_id WHERE a.failure = 'lost'"},
-    {"jobs whose attempts are not numbered from 1 without a gap",
-     "SELECT count(*) FROM (SELECT 1 FROM attempt GROUP BY job_id HAVING max(number) <> count(*) OR min(number) <> 1)"},
-    {"jobs without any attempt", "SELECT count(*) FROM job WHERE id NOT IN (SELECT job_id FROM attempt)"},
-};
-
-static int count(struct db *db, const char *sql, int64_t *out, struct error *e)
-{
-    return db_query_int(db, sql, NO_VALUES, 0, out, e);
-}
-
-static int ask_all(struct db *db, struct error *e)
-{
-    for (size_t i = 0; i < LENGTH(questions); i++) {
-        int64_t n;
-        if (count(db, questions[i].sql, &n, e) < 0)
-            return -1;
-        if (n > 0)
-            return error_set(e, ERROR_FAILED, "%s: %" PRId64, questions[i].wrong, n);
-    }
-    return 0;
-}
-
 static void keep_finding(void *context, const struct audit_finding *f)
 {
     error_add_line(context, ERROR_FAILED, "%s (%" PRId64 "): %s", f->what, f->count, f->examples);
@@ -93,21 +52,20 @@ static void keep_finding(void *context, const struct audit_finding *f)
 
 static int prove(struct db *db, const char *path, int64_t jobs, struct selftest_report *report, struct error *e)
 {
-    int64_t found, attempts, lost;
+    OWNED_STMT *s = NULL;
     size_t wrong;
-    if (count(db, "SELECT count(*) FROM job", &found, e) < 0 ||
-        count(db, "SELECT count(*) FROM attempt", &attempts, e) < 0 ||
-        count(db, "SELECT count(*) FROM attempt WHERE failure = 'lost'", &lost, e) < 0)
+    int rc = db_next(db, embedded_text("src/commands/selftest.sql"), NO_VALUES, &s, e);
+    if (rc <= 0)
         return -1;
-    if (found != jobs)
-        return error_set(e, ERROR_FAILED, "there are %" PRId64 " jobs, not %" PRId64, found, jobs);
-    if (ask_all(db, e) < 0 || audit_run(db, path, keep_finding, e, &wrong, e) < 0 || wrong)
-        return -1;
+    if (stmt_int(s, 0) != jobs)
+        return error_set(e, ERROR_FAILED, "there are %" PRId64 " jobs, not %" PRId64, stmt_int(s, 0), jobs);
+    if (!stmt_is_null(s, 3))
+        return error_set(e, ERROR_FAILED, "%s", stmt_text(s, 3));
     report->sweeps++;
-    report->jobs += found;
-    report->attempts += attempts;
-    report->lost += lost;
-    return 0;
+    report->jobs += stmt_int(s, 0);
+    report->attempts += stmt_int(s, 1);
+    report->lost += stmt_int(s, 2);
+    return audit_run(db, path, keep_finding, e, &wrong, e) < 0 || wrong ? -1 : 0;
 }
 
 /* Adds the content of a finished database to the report, or fails with what is wrong with it. */
@@ -172,26 +130,6 @@ static const char sweep_head[] =
     "[[parallel_spec]]\n"
     "y = [";
 
-/* `mkdir` creates the lock atomically; a job that finds it checks whether its owner is still at work. */
-static const char job_text[] =
-    "lock=$3/lock-$2\n"
-    "if ! mkdir \"$lock\" 2>/dev/null; then\n"
-    "    read -r other 2>/dev/null <\"$lock/pid\" && kill -0 \"$other\" 2>/dev/null &&\n"
-    "        grep -aq \"MESHSWEEP_JOB_KEY=$MESHSWEEP_JOB_KEY\" \"/proc/$other/environ\" 2>/dev/null &&\n"
-    "        echo \"job $MESHSWEEP_JOB: $other and $$\" >>\"$3/overlaps\"\n"
-    "fi\n"
-    "echo $$ >\"$lock/pid\"\n"
-    "case $(($2 % 16)) in\n"
-    "3) setsid sleep 60 >/dev/null 2>&1 & ;;\n"
-    "5) rm -r \"$lock\"; exit 7 ;;\n"
-    "*) sleep 0.0$(($2 % 5)) ;;\n"
-    "esac\n"
-    "half=$((500 * $1 + $2 / 2)).$(($2 % 2 * 5))\n"
-    "echo \"{\\\"half\\\": $half, \\\"step\\\": 1}\" >>\"$MESHSWEEP_METRICS\"\n"
-    "echo \"{\\\"half\\\": $half, \\\"step\\\": 2}\" >>\"$MESHSWEEP_METRICS\"\n"
-    "rm -r \"$lock\"\n"
-    "echo \"score: $((1000 * $1 + $2))\"\n";
-
 /* --- a sweep's directory --- */
 
 static int write_file(const char *directory, const char *name, const struct buffer *text, struct error *e)
@@ -207,7 +145,7 @@ static int write_sweep(const char *directory, int64_t jobs, struct error *e)
     for (int64_t y = 1; y <= jobs; y++)
         buffer_printf(&sweep, "%" PRId64 ", ", y);
     buffer_add_text(&sweep, "]\n");
-    buffer_add_text(&job, job_text);
+    buffer_add_text(&job, embedded_text("src/commands/selftest.sh"));
     int rc = file_make_directories(directory, e);
     if (rc == 0)
         rc = write_file(directory, "selftest.toml", &sweep, e);
