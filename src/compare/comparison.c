@@ -7,9 +7,9 @@
 #include <cjson/cJSON.h>
 
 #include "compare/choices.h"
-#include "compare/compared_jobs.h"
 #include "config/own_metrics.h"
 #include "expression/rewrite.h"
+#include "results/compared_jobs.h"
 #include "results/json.h"
 #include "store/sweeps.h"
 #include "sweep_file/reader.h"

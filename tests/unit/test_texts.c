@@ -1,5 +1,5 @@
 /* compare/texts: numbers in order, one per text, however many. */
-#include "compare/compared_jobs.h"
+#include "results/compared_jobs.h"
 #include "unit_test.h"
 
 TEST(number__thousands_twice__one_each_in_their_order)

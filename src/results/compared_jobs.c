@@ -1,4 +1,4 @@
-#include "compare/compared_jobs.h"
+#include "results/compared_jobs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -275,7 +275,7 @@ static int read_jobs(struct db *db, const char *metric, struct job_reading *r, s
 {
     struct stmt *s = NULL;
     int rc;
-    while ((rc = db_next(db, embedded_text("src/compare/paired_jobs.sql"), VALUES(sql_text(metric)), &s, e)) > 0)
+    while ((rc = db_next(db, embedded_text("src/results/paired_jobs.sql"), VALUES(sql_text(metric)), &s, e)) > 0)
         add_job(r, s);
     return rc;
 }
