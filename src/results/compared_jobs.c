@@ -271,11 +271,11 @@ static void add_job(struct job_reading *r, const struct stmt *s)
                               .batch = texts_number(&r->batches, stmt_text(s, 3))};
 }
 
-static int read_jobs(struct db *db, const char *metric, struct job_reading *r, struct error *e)
+static int read_jobs(struct db *db, const char *sql, struct sql_values values, struct job_reading *r, struct error *e)
 {
     struct stmt *s = NULL;
     int rc;
-    while ((rc = db_next(db, embedded_text("src/results/paired_jobs.sql"), VALUES(sql_text(metric)), &s, e)) > 0)
+    while ((rc = db_next(db, sql, values, &s, e)) > 0)
         add_job(r, s);
     return rc;
 }
@@ -324,11 +324,13 @@ static void number_batches(struct job_reading *r)
         r->out->jobs[i].batch = numbers[r->out->jobs[i].batch];
 }
 
-int compared_jobs_read(struct db *db, const char *metric, struct compared_jobs *out, struct error *e)
+/* `told`: what is said of keys is known, too. */
+static int read_all(struct db *db, const char *sql, struct sql_values values, bool told, struct compared_jobs *out,
+                    struct error *e)
 {
     struct compared_jobs all = {.texts = TEXTS_INIT};
     struct job_reading r = {.out = &all, .batches = TEXTS_INIT};
-    int rc = read_jobs(db, metric, &r, e);
+    int rc = read_jobs(db, sql, values, &r, e);
     for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
         if (rc == 0)
             index_specs(&r, kind);
@@ -336,19 +338,35 @@ int compared_jobs_read(struct db *db, const char *metric, struct compared_jobs *
     }
     for (enum compared_kind kind = 0; rc == 0 && kind < COMPARED_SECTIONS; kind++)
         rc = read_specs(db, kind, &all, e);
-    tell_apart(&all);
-    count_values(&all);
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
+    if (told) {
+        tell_apart(&all);
+        count_values(&all);
+    }
+    for (enum compared_kind kind = 0; told && kind < COMPARED_SECTIONS; kind++)
         mark_twins(&all, kind);
     number_batches(&r);
     texts_free(&r.batches);
-    rc = rc == 0 ? mark_replicates(db, &all, e) : rc;
+    rc = rc == 0 && told ? mark_replicates(db, &all, e) : rc;
     if (rc < 0) {
         compared_jobs_free(&all);
         return -1;
     }
     *out = all;
     return 0;
+}
+
+int compared_jobs_read(struct db *db, const char *metric, struct compared_jobs *out, struct error *e)
+{
+    return read_all(db, embedded_text("src/results/paired_jobs.sql"), VALUES(sql_text(metric)), true, out, e);
+}
+
+int compared_jobs_read_ended(struct db *db, int64_t sweep_id, int64_t from_job, int64_t most, struct compared_jobs *out,
+                             struct error *e)
+{
+    static const char sql[] =
+        "SELECT id, state, NULL, '', cluster_id, model_id, training_id, parallel_id FROM (SELECT * FROM job"
+        " WHERE sweep_id = ?1 AND id >= ?2 AND state IN ('ok', 'failed') ORDER BY id DESC LIMIT ?3) ORDER BY id";
+    return read_all(db, sql, VALUES(sql_int(sweep_id), sql_int(from_job), sql_int(most)), false, out, e);
 }
 
 void compared_jobs_free(struct compared_jobs *jobs)

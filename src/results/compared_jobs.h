@@ -78,6 +78,11 @@ const struct compared_key *compared_key_named(const struct compared_section *s, 
 /* Reads the jobs with their values of the metric. Free `*out` with compared_jobs_free. */
 int compared_jobs_read(struct db *db, const char *metric, struct compared_jobs *out, struct error *e);
 
+/* Reads the newest `most` jobs from that one on that ended, without values, batches and what is said of keys: two
+ * values may have the text "1", a number and a string. */
+int compared_jobs_read_ended(struct db *db, int64_t sweep_id, int64_t from_job, int64_t most, struct compared_jobs *out,
+                             struct error *e);
+
 /* Reads the labels of the specs of a section. */
 int compared_jobs_read_labels(struct db *db, struct compared_jobs *jobs, enum compared_kind kind, struct error *e);
 

@@ -4,15 +4,17 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/sweep.h"
 #include "database/function.h"
 #include "pattern/engine.h"
+#include "results/compared_jobs.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/memory.h"
+#include "util/parse.h"
 #include "util/utf8.h"
 
 #define LEVELS_MOST 256               /* a key with more values is left out: it names jobs rather than kinds of them */
@@ -50,162 +52,73 @@ struct failure_cause {
 /* --- what the jobs have --- */
 
 struct level {
-    char *text;
+    const char *text;
     double number; /* NaN: none */
 };
 
+/* A key that the jobs have with several values, though not too many. */
 struct swept_key {
-    size_t section;
-    char *key;
+    enum compared_kind section;
+    const struct compared_key *key;
+    int64_t first; /* the spec that has it first */
+    int *of_spec;  /* by spec of the section; -1: absent */
     struct level *levels;
     size_t level_count;
     bool numeric;
-    bool left_out; /* it has too many values, or the jobs have one only */
     size_t *order; /* numeric: the levels, smallest first */
 };
 
-struct spec {
-    int64_t id;
-    int *levels; /* by axis; -1: absent */
-    size_t level_count;
-};
-
-struct row {
-    size_t cause;
-    size_t specs[SECTION_COUNT]; /* indices; (size_t)-1: none */
-    bool matched;                /* by an earlier match of the cause that is looked at */
-};
-
 struct jobs {
-    struct swept_key *axes;
+    struct compared_jobs all;
+    struct swept_key *axes; /* in the order in which specs have them first */
     size_t axis_count;
-    struct spec *specs; /* in the order of ids */
-    size_t spec_count;
-    struct row *rows;
-    size_t row_count;
-    size_t *looked_at; /* indices of the rows that the next term is sought among */
+    size_t *causes;    /* by job; NO_CAUSE: none */
+    bool *matched;     /* by job: by an earlier match of the cause that is looked at */
+    size_t *looked_at; /* indices of the jobs that the next term is sought among */
 };
+
+static void axis_free(struct swept_key *a)
+{
+    free_all(a->of_spec, a->levels, a->order);
+}
 
 static void jobs_free(struct jobs *j)
 {
-    for (size_t a = 0; a < j->axis_count; a++) {
-        for (size_t i = 0; i < j->axes[a].level_count; i++)
-            free(j->axes[a].levels[i].text);
-        free_all(j->axes[a].levels, j->axes[a].order, j->axes[a].key);
+    for (size_t a = 0; a < j->axis_count; a++)
+        axis_free(&j->axes[a]);
+    free_all(j->axes, j->causes, j->matched, j->looked_at);
+    compared_jobs_free(&j->all);
+}
+
+static int level_of(const struct jobs *j, const struct swept_key *a, size_t job)
+{
+    const uint32_t spec = j->all.jobs[job].specs[a->section];
+    return spec == COMPARED_NO_SPEC ? -1 : a->of_spec[spec];
+}
+
+/* Finds the levels of the specs. False: there are too many. */
+static bool find_levels(const struct jobs *j, struct swept_key *a)
+{
+    const struct compared_section *s = &j->all.sections[a->section];
+    for (size_t i = 0; i < s->spec_count; i++) {
+        const uint32_t value = a->key->values[i];
+        const char *text = value ? j->all.texts.items[value - 1] : "";
+        double number;
+        a->of_spec[i] = -1;
+        if (!value || (!a->key->quoted[i] && strcmp(text, "null") == 0))
+            continue;
+        const size_t level = FIRST(k, a->level_count, a->levels[k].text == text);
+        if (level == LEVELS_MOST)
+            return false;
+        if (level == a->level_count) {
+            number = !a->key->quoted[i] && parse_double(text, &number) ? number : (double)NAN;
+            *array_add(a->levels, a->level_count) = (struct level){text, number};
+            a->numeric &= isfinite(number);
+        }
+        a->of_spec[i] = (int)level;
+        a->first = a->first ? a->first : s->ids[i];
     }
-    for (size_t i = 0; i < j->spec_count; i++)
-        free(j->specs[i].levels);
-    free_all(j->axes, j->specs, j->rows, j->looked_at);
-}
-
-static size_t axis_of(struct jobs *j, size_t section, const char *key)
-{
-    size_t a = FIRST(k, j->axis_count, j->axes[k].section == section && strcmp(j->axes[k].key, key) == 0);
-    if (a == j->axis_count)
-        *array_add(j->axes, j->axis_count) =
-            (struct swept_key){.section = section, .key = xstrdup(key), .numeric = true};
-    return a;
-}
-
-static int level_of(struct swept_key *a, const char *text, double number)
-{
-    for (size_t i = 0; i < a->level_count; i++)
-        if (strcmp(a->levels[i].text, text) == 0)
-            return (int)i;
-    if (a->level_count == LEVELS_MOST) {
-        a->left_out = true;
-        return -1;
-    }
-    *array_add(a->levels, a->level_count) = (struct level){xstrdup(text), number};
-    a->numeric = a->numeric && isfinite(number);
-    return (int)a->level_count - 1;
-}
-
-static void take_value(struct jobs *j, const struct stmt *s)
-{
-    int64_t id = stmt_int(s, 0);
-    size_t a = axis_of(j, (size_t)stmt_int(s, 1), stmt_text(s, 2));
-    if (j->spec_count == 0 || j->specs[j->spec_count - 1].id != id)
-        *array_add(j->specs, j->spec_count) = (struct spec){.id = id};
-    struct spec *spec = &j->specs[j->spec_count - 1];
-    while (spec->level_count <= a)
-        *array_add(spec->levels, spec->level_count) = -1;
-    spec->levels[a] = j->axes[a].left_out ? -1 : level_of(&j->axes[a], stmt_text(s, 3), stmt_double_or_nan(s, 4));
-}
-
-/* The jobs that are compared. */
-#define COMPARED_SQL                                                                                                   \
-    "(SELECT id, cluster_id, model_id, training_id, parallel_id FROM job"                                              \
-    " WHERE sweep_id = ?1 AND id >= ?2 AND state IN ('ok', 'failed') ORDER BY id DESC LIMIT ?3)"
-#define COMPARED_VALUES(sweep_id, jobs) VALUES(sql_int(sweep_id), sql_int((jobs)->from_job), sql_int(CAUSE_JOBS_MOST))
-
-/* Reads the specs of the jobs that are compared alone: there may be a million others. */
-static int read_specs(struct db *db, int64_t sweep_id, const struct caused_jobs *jobs, struct jobs *j, struct error *e)
-{
-    static const char sql[] =
-        "WITH j AS MATERIALIZED " COMPARED_SQL ", used (id) AS (SELECT cluster_id FROM j UNION SELECT model_id FROM j"
-        "  UNION SELECT training_id FROM j UNION SELECT parallel_id FROM j)"
-        " SELECT s.id, CASE s.kind WHEN 'cluster_spec' THEN 0 WHEN 'model' THEN 1 WHEN 'training_spec' THEN 2"
-        " ELSE 3 END, k.key, CASE k.type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE k.value END,"
-        " CASE WHEN k.type IN ('integer', 'real') THEN k.value END"
-        " FROM used CROSS JOIN spec AS s ON s.id = used.id, json_each(s.json) AS k"
-        " WHERE k.type <> 'null' ORDER BY s.id, k.id";
-    struct stmt *s = NULL;
-    int rc;
-    while ((rc = db_next(db, sql, COMPARED_VALUES(sweep_id, jobs), &s, e)) > 0)
-        take_value(j, s);
-    return rc;
-}
-
-static int by_id(const void *a, const void *b)
-{
-    const struct spec *x = a, *y = b;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-static struct row row_of(const struct jobs *j, const struct stmt *s)
-{
-    struct row row = {.cause = NO_CAUSE};
-    for (size_t i = 0; i < SECTION_COUNT; i++) {
-        const struct spec wanted = {.id = stmt_int(s, (int)i + 1)};
-        const struct spec *found =
-            j->spec_count ? bsearch(&wanted, j->specs, j->spec_count, sizeof *j->specs, by_id) : NULL;
-        row.specs[i] = found ? (size_t)(found - j->specs) : (size_t)-1;
-    }
-    return row;
-}
-
-static int read_rows(struct db *db, int64_t sweep_id, const struct caused_jobs *jobs, struct jobs *j, struct error *e)
-{
-    struct stmt *s = NULL;
-    size_t at = 0;
-    int rc;
-    while ((rc = db_next(db, "SELECT * FROM " COMPARED_SQL " ORDER BY id", COMPARED_VALUES(sweep_id, jobs), &s, e)) >
-           0) {
-        struct row *row = array_add(j->rows, j->row_count);
-        *row = row_of(j, s);
-        while (at < jobs->count && jobs->items[at].job_id < stmt_int(s, 0))
-            at++;
-        if (at < jobs->count && jobs->items[at].job_id == stmt_int(s, 0))
-            row->cause = jobs->items[at].cause;
-    }
-    return rc;
-}
-
-static int level_in(const struct jobs *j, const struct row *r, size_t axis)
-{
-    size_t spec = r->specs[j->axes[axis].section];
-    return spec != (size_t)-1 && axis < j->specs[spec].level_count ? j->specs[spec].levels[axis] : -1;
-}
-
-static void leave_out_what_is_the_same(struct jobs *j)
-{
-    for (size_t a = 0; a < j->axis_count; a++) {
-        size_t row = 1;
-        while (row < j->row_count && level_in(j, &j->rows[row], a) == level_in(j, &j->rows[0], a))
-            row++;
-        j->axes[a].left_out |= row >= j->row_count;
-    }
+    return true;
 }
 
 /* Numbers, smallest first, by insertion: there are few. */
@@ -222,6 +135,42 @@ static void sort_levels(struct swept_key *a)
     }
 }
 
+static void add_axis(struct jobs *j, enum compared_kind section, const struct compared_key *key)
+{
+    struct swept_key a = {.section = section, .key = key, .numeric = true};
+    a.of_spec = xcalloc(j->all.sections[section].spec_count + 1, sizeof *a.of_spec);
+    if (!find_levels(j, &a) || !ANY(i, j->all.count, level_of(j, &a, i) != level_of(j, &a, 0))) {
+        axis_free(&a);
+        return;
+    }
+    sort_levels(&a);
+    array_add(j->axes, j->axis_count);
+    size_t at = j->axis_count - 1;
+    for (; at > 0 && j->axes[at - 1].first > a.first; at--)
+        j->axes[at] = j->axes[at - 1];
+    j->axes[at] = a;
+}
+
+static int jobs_read(struct db *db, int64_t sweep_id, const struct caused_jobs *caused, struct jobs *j, struct error *e)
+{
+    size_t at = 0;
+    if (compared_jobs_read_ended(db, sweep_id, caused->from_job, CAUSE_JOBS_MOST, &j->all, e) < 0)
+        return -1;
+    j->causes = xcalloc(j->all.count + 1, sizeof *j->causes);
+    j->matched = xcalloc(j->all.count + 1, sizeof *j->matched);
+    j->looked_at = xcalloc(j->all.count + 1, sizeof *j->looked_at);
+    for (size_t i = 0; i < j->all.count; i++) {
+        while (at < caused->count && caused->items[at].job_id < j->all.jobs[i].id)
+            at++;
+        j->causes[i] =
+            at < caused->count && caused->items[at].job_id == j->all.jobs[i].id ? caused->items[at].cause : NO_CAUSE;
+    }
+    for (enum compared_kind section = 0; section < COMPARED_SECTIONS; section++)
+        for (size_t k = 0; k < j->all.sections[section].key_count; k++)
+            add_axis(j, section, &j->all.sections[section].keys[k]);
+    return 0;
+}
+
 /* --- one condition --- */
 
 struct key_condition {
@@ -231,35 +180,33 @@ struct key_condition {
 
 struct ended_share {
     int64_t jobs, ended; /* with the cause, of those that ended */
-    uint64_t who;        /* sum of a number for each: equal where the same jobs are meant */
 };
 
-static bool meets(const struct jobs *j, const struct row *r, const struct key_condition *c)
+static bool meets(const struct jobs *j, size_t job, const struct key_condition *c)
 {
-    int level = level_in(j, r, c->axis);
+    const struct swept_key *a = &j->axes[c->axis];
+    const int level = level_of(j, a, job);
     if (level < 0 || c->relation == CAUSE_IS)
         return level == (int)c->level;
-    double is = j->axes[c->axis].levels[level].number, wanted = j->axes[c->axis].levels[c->level].number;
+    double is = a->levels[level].number, wanted = a->levels[c->level].number;
     return c->relation == CAUSE_AT_LEAST ? is >= wanted : is <= wanted;
 }
 
-static bool meets_all(const struct jobs *j, const struct row *r, const struct key_condition *terms, size_t count)
+static bool meets_all(const struct jobs *j, size_t job, const struct key_condition *terms, size_t count)
 {
-    return !ANY(i, count, !meets(j, r, &terms[i]));
+    return !ANY(i, count, !meets(j, job, &terms[i]));
 }
 
 static void add_share(struct ended_share *to, const struct ended_share *what)
 {
     to->jobs += what->jobs;
     to->ended += what->ended;
-    to->who += what->who;
 }
 
-/* Returns a row's share: Fibonacci hashing spreads indices over all bits. */
-static struct ended_share share_of(const struct jobs *j, size_t row, size_t cause)
+static void add_job(struct ended_share *to, const struct jobs *j, size_t job, size_t cause)
 {
-    uint64_t mixed = (row + 1) * 0x9e3779b97f4a7c15U;
-    return (struct ended_share){j->rows[row].cause == cause, 1, mixed ^ (mixed >> 29)};
+    to->jobs += j->causes[job] == cause;
+    to->ended++;
 }
 
 /* log of the probability that `with->jobs` or more of `with->ended` have the cause when so many of `all` have it and
@@ -320,16 +267,15 @@ static void look_at_bounds(struct key_search *s, size_t axis, const struct ended
     }
 }
 
-static void look_at_axis(struct key_search *s, size_t axis, size_t row_count)
+static void look_at_axis(struct key_search *s, size_t axis, size_t job_count)
 {
     const struct jobs *j = s->jobs;
     const struct swept_key *a = &j->axes[axis];
     struct ended_share levels[LEVELS_MOST] = {{0}};
-    for (size_t i = 0; i < row_count; i++) {
-        int level = level_in(j, &j->rows[j->looked_at[i]], axis);
-        const struct ended_share one = share_of(j, j->looked_at[i], s->cause);
+    for (size_t i = 0; i < job_count; i++) {
+        const int level = level_of(j, a, j->looked_at[i]);
         if (level >= 0)
-            add_share(&levels[level], &one);
+            add_job(&levels[level], j, j->looked_at[i], s->cause);
     }
     for (size_t i = 0; i < a->level_count; i++)
         look_at(s, &(struct key_condition){axis, i, CAUSE_IS}, &levels[i]);
@@ -341,19 +287,18 @@ static void look_at_axis(struct key_search *s, size_t axis, size_t row_count)
 static bool add_term(const struct jobs *j, size_t cause, struct key_condition *terms, size_t *term_count)
 {
     struct key_search s = {.jobs = j, .cause = cause, .best_log = 1};
-    size_t row_count = 0;
-    for (size_t i = 0; i < j->row_count; i++) {
-        const struct ended_share one = share_of(j, i, cause);
-        if (j->rows[i].matched || !meets_all(j, &j->rows[i], terms, *term_count))
+    size_t job_count = 0;
+    for (size_t i = 0; i < j->all.count; i++) {
+        if (j->matched[i] || !meets_all(j, i, terms, *term_count))
             continue;
-        j->looked_at[row_count++] = i;
-        add_share(&s.all, &one);
+        j->looked_at[job_count++] = i;
+        add_job(&s.all, j, i, cause);
     }
     if (s.all.jobs < 2 || s.all.jobs == s.all.ended)
         return false;
     for (size_t a = 0; a < j->axis_count; a++)
-        if (!j->axes[a].left_out && !ANY(i, *term_count, terms[i].axis == a))
-            look_at_axis(&s, a, row_count);
+        if (!ANY(i, *term_count, terms[i].axis == a))
+            look_at_axis(&s, a, job_count);
     bool exact = s.best_share.jobs == s.best_share.ended && s.best_share.jobs == s.all.jobs;
     if (s.best_log > 0 || (!exact && s.best_log + log((double)s.looked_at) > LIKELY_LOG))
         return false;
@@ -366,9 +311,9 @@ static bool add_term(const struct jobs *j, size_t cause, struct key_condition *t
 static char *title_of(const struct jobs *j, const struct swept_key *a)
 {
     size_t count = 0;
-    for (size_t i = 0; i < j->axis_count; i++)
-        count += strcmp(j->axes[i].key, a->key) == 0;
-    return count == 1 ? xstrdup(a->key) : xasprintf("%s.%s", section_names[a->section], a->key);
+    for (enum compared_kind section = 0; section < COMPARED_SECTIONS; section++)
+        count += compared_key_named(&j->all.sections[section], a->key->name) != NULL;
+    return count == 1 ? xstrdup(a->key->name) : xasprintf("%s.%s", compared_names[a->section], a->key->name);
 }
 
 /* "all 12 with tp=8, micro_batch>=16; none of 36 without", "9 of 12 with tp=8; 3 of 36 without". */
@@ -387,6 +332,19 @@ static void add_words(const struct failure_cause *c, int64_t all, const struct e
     cJSON_AddItemToArray(c->words, cJSON_CreateString(buffer_text(&words)));
 }
 
+/* Reals as SQLite writes them: "1.0e-05". */
+static void add_level(const struct level *l, struct buffer *out)
+{
+    char digits[32];
+    const bool is_real = isfinite(l->number) && strpbrk(l->text, ".e");
+    snprintf(digits, sizeof digits, "%.15g", l->number);
+    const size_t whole = is_real ? strcspn(digits, ".e") : 0;
+    if (is_real)
+        buffer_printf(out, "%.*s%s%s", (int)whole, digits, digits[whole] == '.' ? "" : ".0", digits + whole);
+    else
+        buffer_add_text(out, l->text);
+}
+
 /* Marks the jobs that meet all terms, and adds the match with how many they are. */
 static void add_match(struct jobs *j, size_t cause, const struct key_condition *terms, size_t term_count,
                       struct failure_cause *out)
@@ -394,35 +352,34 @@ static void add_match(struct jobs *j, size_t cause, const struct key_condition *
     struct ended_share met = {0};
     OWNED_BUFFER words = BUFFER_INIT;
     cJSON *match = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(match, "terms");
-    for (size_t i = 0; i < j->row_count; i++) {
-        if (!meets_all(j, &j->rows[i], terms, term_count))
+    for (size_t i = 0; i < j->all.count; i++) {
+        if (!meets_all(j, i, terms, term_count))
             continue;
-        j->rows[i].matched = true;
-        met.jobs += j->rows[i].cause == cause;
-        met.ended++;
+        j->matched[i] = true;
+        add_job(&met, j, i, cause);
     }
     for (size_t i = 0; i < term_count; i++) {
         const struct swept_key *a = &j->axes[terms[i].axis];
         const struct level *level = &a->levels[terms[i].level];
-        cJSON *term = cJSON_CreateObject();
         OWNED char *title = title_of(j, a);
-        JSON_ADD(term, JSON_STRING("name", title), JSON_STRING("relation", relation_signs[terms[i].relation]));
+        cJSON *term =
+            JSON_ITEM(list, JSON_STRING("name", title), JSON_STRING("relation", relation_signs[terms[i].relation]));
         cJSON_AddItemToObject(term, "term_value",
                               isfinite(level->number) ? cJSON_CreateNumber(level->number)
                                                       : cJSON_CreateString(level->text));
-        cJSON_AddItemToArray(list, term);
-        buffer_printf(&words, "%s%s%s%s", i ? ", " : "", title, relation_signs[terms[i].relation], level->text);
+        buffer_printf(&words, "%s%s%s", i ? ", " : "", title, relation_signs[terms[i].relation]);
+        add_level(level, &words);
     }
     JSON_ADD(match, JSON_INT("jobs", met.jobs), JSON_INT("ended_jobs", met.ended));
     cJSON_AddItemToArray(out->where, match);
-    add_words(out, (int64_t)j->row_count, &met, buffer_text(&words));
+    add_words(out, (int64_t)j->all.count, &met, buffer_text(&words));
 }
 
 static void find_matches(struct jobs *j, size_t cause, struct failure_cause *out)
 {
-    for (size_t i = 0; i < j->row_count; i++) {
-        j->rows[i].matched = false;
-        out->compared += j->rows[i].cause == cause;
+    for (size_t i = 0; i < j->all.count; i++) {
+        j->matched[i] = false;
+        out->compared += j->causes[i] == cause;
     }
     while (cJSON_GetArraySize(out->where) < CAUSE_MATCHES_MOST) {
         struct key_condition terms[CAUSE_TERMS_MOST];
@@ -448,17 +405,13 @@ static int read_matches(struct db *db, int64_t sweep_id, const struct caused_job
     struct jobs j = {0};
     if (jobs->cause_count == 0)
         return 0;
-    int rc = read_specs(db, sweep_id, jobs, &j, e) < 0 ? -1 : read_rows(db, sweep_id, jobs, &j, e);
-    leave_out_what_is_the_same(&j);
-    for (size_t a = 0; a < j.axis_count; a++)
-        sort_levels(&j.axes[a]);
-    j.looked_at = xcalloc(j.row_count + 1, sizeof *j.looked_at);
+    int rc = jobs_read(db, sweep_id, jobs, &j, e);
     for (size_t i = 0; i < jobs->cause_count; i++) {
         const bool looked_at = rc == 0 && i < FAILURE_CAUSES_MATCHED;
         if (looked_at)
             find_matches(&j, i, &causes[i]);
         JSON_ADD(cJSON_AddObjectToObject(causes[i].said, "compared"), JSON_INT("jobs", causes[i].compared),
-                 JSON_INT("ended_jobs", looked_at ? j.row_count : 0));
+                 JSON_INT("ended_jobs", looked_at ? j.all.count : 0));
     }
     jobs_free(&j);
     return rc;
