@@ -20,6 +20,7 @@
 #include "util/fault.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/string_list.h"
 
 /* The counts of what was compressed. */
 struct archive_counts {
@@ -33,17 +34,6 @@ struct archiving {
     struct db *db; /* NULL: closed */
     bool leaves_samples;
     struct archive_counts counts;
-};
-
-struct archived_attempt {
-    int64_t id, job_id; /* 0: a fixture's start */
-    char *directory;    /* NULL: none, or one of another database, which a merged attempt has and which is that one's */
-    bool has_samples;   /* that may be turned */
-};
-
-struct archived_attempts {
-    struct archived_attempt *items;
-    size_t count;
 };
 
 /* --- which attempts --- */
@@ -72,38 +62,25 @@ static int list_jobs(struct db *db, const struct arguments *a, char **out, struc
     return rc;
 }
 
-/* Attempts in the order of their jobs, so that no statement is open while they are worked at. */
-static int list_attempts(struct db *db, const char *jobs, int64_t until_ms, bool undo, struct archived_attempts *out,
-                         struct error *e)
-{
-    static const char sql[] =
-        "SELECT a.id, a.job_id, iif(a.directory NOT LIKE '/%', a.directory, NULL),"
-        " iif(?3, EXISTS (SELECT 1 FROM archived_metric WHERE attempt_id = a.id),"
-        "  (SELECT 1 FROM metric WHERE attempt_id = a.id LIMIT 1 OFFSET 1) IS NOT NULL)"
-        " FROM attempt AS a JOIN job AS j ON j.id = a.job_id"
-        " WHERE a.state IN ('ok', 'failed') AND j.state IN ('ok', 'failed')"
-        " AND coalesce(a.ended, 0) <= ?1 AND (?2 IS NULL OR j.id IN (SELECT value FROM json_each(?2)))"
-        " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running'))"
-        " ORDER BY a.job_id, a.id";
-    struct stmt *s = NULL;
-    int rc;
-    while ((rc = db_next(db, sql, VALUES(sql_int(until_ms), sql_text(jobs), sql_int(undo)), &s, e)) > 0)
-        *array_add(out->items, out->count) =
-            (struct archived_attempt){stmt_int(s, 0), stmt_int(s, 1), stmt_copy_text(s, 2), stmt_int(s, 3) != 0};
-    return rc;
-}
+/* Attempts that ended by ?1, of jobs that did; of those of the list ?2, if there is one. */
+#define ENDED_SQL                                                                                                      \
+    " FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.state IN ('ok', 'failed') AND j.state IN ('ok',"      \
+    " 'failed') AND coalesce(a.ended, 0) <= ?1 AND (?2 IS NULL OR j.id IN (SELECT value FROM json_each(?2)))"          \
+    " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = j.id AND state IN ('claimed', 'running'))"
 
-/* What ended with its jobs. A set-up step is done for later ones, too, and what it wrote is theirs. */
-static int list_fixtures(struct db *db, int64_t until_ms, struct archived_attempts *out, struct error *e)
-{
-    static const char sql[] = "SELECT directory FROM fixture_start WHERE state IN ('ended', 'failed')"
-                              " AND directory NOT LIKE '/%' AND coalesce(ended, 0) <= ? ORDER BY id";
-    struct stmt *s = NULL;
-    int rc;
-    while ((rc = db_next(db, sql, VALUES(sql_int(until_ms)), &s, e)) > 0)
-        *array_add(out->items, out->count) = (struct archived_attempt){.directory = stmt_copy_text(s, 0)};
-    return rc;
-}
+/* Of each job with samples that may be turned, its attempts as a list in JSON: so no statement is open while they are
+ * worked at. */
+static const char attempts_sql[] = "SELECT json_group_array(id) FROM (SELECT a.id, a.job_id" ENDED_SQL
+                                   " AND iif(?3, EXISTS (SELECT 1 FROM archived_metric WHERE attempt_id = a.id),"
+                                   " (SELECT 1 FROM metric WHERE attempt_id = a.id LIMIT 1 OFFSET 1) IS NOT NULL)"
+                                   " ORDER BY a.job_id, a.id) GROUP BY job_id";
+
+/* Not those of another database, which a merged attempt has and which are that one's. Of all jobs, fixtures that ended
+ * with them, too: a set-up step is done for later ones, and what it wrote is theirs. */
+static const char directories_sql[] =
+    "SELECT directory FROM (SELECT 0 AS part, a.job_id, a.id, a.directory" ENDED_SQL
+    " UNION ALL SELECT 1, 0, id, directory FROM fixture_start WHERE ?2 IS NULL AND state IN ('ended', 'failed')"
+    " AND coalesce(ended, 0) <= ?1) WHERE directory NOT LIKE '/%' ORDER BY part, job_id, id";
 
 /* --- their samples --- */
 
@@ -118,17 +95,19 @@ static int find_size(struct archiving *g, int64_t *bytes, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
-/* Attempts of one job, the first of `list`. */
-static int turn_job(struct archiving *g, const struct archived_attempt *list, size_t count, struct error *e)
+/* Attempts of one job. */
+static int turn_job(struct archiving *g, const char *attempts, struct error *e)
 {
     const struct archive_options *o = g->options;
+    OWNED_JSON *list = cJSON_Parse(attempts);
+    const cJSON *id;
     int64_t samples = 0;
     int rc = o->dry_run ? 0 : db_begin(g->db, e);
     if (rc < 0)
         return -1;
-    for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = o->undo ? samples_bring_back(g->db, list[i].id, o->dry_run, &samples, e)
-                     : samples_archive(g->db, list[i].id, o->dry_run, &samples, e);
+    for (id = list->child; rc == 0 && id; id = id->next)
+        rc = o->undo ? samples_bring_back(g->db, (int64_t)id->valuedouble, o->dry_run, &samples, e)
+                     : samples_archive(g->db, (int64_t)id->valuedouble, o->dry_run, &samples, e);
     g->counts.samples += samples;
     if (o->dry_run)
         return rc;
@@ -157,18 +136,11 @@ static int give_space_back(struct archiving *g, struct error *e)
     return find_size(g, &c->database.to, e);
 }
 
-static int turn_samples(struct archiving *g, const struct archived_attempts *all, struct error *e)
+static int turn_samples(struct archiving *g, const struct string_list *jobs, struct error *e)
 {
     int rc = find_size(g, &g->counts.database.from, e);
-    for (size_t at = 0, next; rc == 0 && at < all->count; at = next) {
-        const struct archived_attempt *a = all->items;
-        next = at + 1;
-        if (!a[at].has_samples)
-            continue;
-        while (next < all->count && a[next].job_id == a[at].job_id && a[next].has_samples)
-            next++;
-        rc = turn_job(g, &a[at], next - at, e);
-    }
+    for (size_t i = 0; rc == 0 && i < jobs->count; i++)
+        rc = turn_job(g, jobs->items[i], e);
     return rc < 0 ? -1 : give_space_back(g, e);
 }
 
@@ -217,15 +189,15 @@ static int print(const struct archiving *g, struct error *e)
     return output_answer_take(g->options->json, "sql/texts/archive.sql", root, beside, e);
 }
 
-static int turn_all_files(struct archiving *g, const char *files, const struct archived_attempts *all, struct error *e)
+static int turn_all_files(struct archiving *g, const char *files, const struct string_list *directories,
+                          struct error *e)
 {
     int lock = -1;
     if (archived_lock(files, &lock, e) < 0)
         return -1;
-    for (size_t i = 0; i < all->count; i++) {
-        OWNED char *path = xasprintf("%s/%s", files, all->items[i].directory ? all->items[i].directory : "");
-        if (all->items[i].directory)
-            turn_files(g, path);
+    for (size_t i = 0; i < directories->count; i++) {
+        OWNED char *path = xasprintf("%s/%s", files, directories->items[i]);
+        turn_files(g, path);
     }
     descriptor_close(&lock);
     return 0;
@@ -248,21 +220,18 @@ static int open_store(struct archiving *g, struct error *e)
 
 static int archive_jobs(struct archiving *g, const char *jobs, int64_t until_ms, struct error *e)
 {
-    struct archived_attempts all = {0};
+    OWNED_LIST attempts = STRING_LIST_INIT, directories = STRING_LIST_INIT;
     OWNED char *files = store_directory_of(g->db);
-    int rc = list_attempts(g->db, jobs, until_ms, g->options->undo, &all, e);
-    if (rc == 0 && !jobs)
-        rc = list_fixtures(g->db, until_ms, &all, e);
+    const struct sql_values values = VALUES(sql_int(until_ms), sql_text(jobs));
+    int rc = db_query_texts(g->db, directories_sql, values, &directories, e);
     if (rc == 0 && !g->leaves_samples)
-        rc = turn_samples(g, &all, e);
+        rc = db_query_texts(g->db, attempts_sql, VALUES(sql_int(until_ms), sql_text(jobs), sql_int(g->options->undo)),
+                            &attempts, e);
+    if (rc == 0 && !g->leaves_samples)
+        rc = turn_samples(g, &attempts, e);
     store_close(g->db);
     g->db = NULL;
-    if (rc == 0)
-        rc = turn_all_files(g, files, &all, e);
-    for (size_t i = 0; i < all.count; i++)
-        free(all.items[i].directory);
-    free(all.items);
-    return rc;
+    return rc == 0 ? turn_all_files(g, files, &directories, e) : rc;
 }
 
 int command_archive(const struct archive_options *o, const struct arguments *a, struct error *e)
