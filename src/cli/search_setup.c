@@ -116,17 +116,18 @@ int search_setup_read(const struct run_options *o, struct sweep *sweep, struct s
 #define LISTED_MOST 100000
 #define DRAWN 10000
 
-bool search_setup_draw(const struct search_setup *setup, struct enumerate_draw *out)
+struct enumerate_draw search_setup_draw(const struct search_setup *setup)
 {
     struct search_options o = setup->options;
     search_options_complete(&o);
     double trials = o.numbers[SEARCH_MAX_TRIALS];
-    *out = (struct enumerate_draw){.most = LISTED_MOST,
+    if (!setup->wanted)
+        return (struct enumerate_draw){0};
+    return (struct enumerate_draw){.most = LISTED_MOST,
                                    .count = trials > DRAWN ? (int64_t)trials : DRAWN,
                                    .seed = (uint64_t)o.numbers[SEARCH_RANDOM_SEED],
                                    .in_order =
                                        search_strategy_has(o.strategy, IN_ORDER) && o.order == SEARCH_ORDER_DECLARED};
-    return setup->wanted;
 }
 
 static int try_search(const struct search_setup *setup, struct space *space, struct db *db,
@@ -137,10 +138,10 @@ static int try_search(const struct search_setup *setup, struct space *space, str
     struct search *search = NULL;
     struct search_options complete = setup->options;
     search_options_complete(&complete);
-    struct enumerate_draw draw;
-    bool draws = !only && search_setup_draw(setup, &draw);
-    if (draws ? enumerate_drawn(space, db, &draw, &enumeration, e) < 0
-              : enumerate_into(space, db, NULL, NULL, &enumeration, e) < 0)
+    struct enumerate_order order = {0};
+    if (!only)
+        order.draw = search_setup_draw(setup);
+    if (enumerate_into(space, db, &order, &enumeration, e) < 0)
         return -1;
     if (enumeration.counts.jobs == 0)
         return 0;

@@ -18,5 +18,5 @@ int search_setup_read(const struct run_options *o, struct sweep *sweep, struct s
 int search_setup_check(const struct search_setup *setup, struct space *space, const struct expression *only,
                        struct error *e);
 
-/* When a search draws a sample of the matches instead of listing all, and how; false: there is no search. */
-bool search_setup_draw(const struct search_setup *setup, struct enumerate_draw *out);
+/* When a search draws a sample of the matches instead of listing all, and how; without a search none. */
+struct enumerate_draw search_setup_draw(const struct search_setup *setup);

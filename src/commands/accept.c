@@ -141,11 +141,10 @@ static int enumerate(struct session *s, const struct accept_options *o, struct d
                      struct error *e)
 {
     struct search_setup search = {0};
-    struct enumerate_draw draw;
     if (search_setup_read(&o->run, s->sweep, &search, e) < 0)
         return -1;
-    return search_setup_draw(&search, &draw) ? enumerate_drawn(s->space, db, &draw, out, e)
-                                             : enumerate_into(s->space, db, NULL, NULL, out, e);
+    const struct enumerate_order order = {.draw = search_setup_draw(&search)};
+    return enumerate_into(s->space, db, &order, out, e);
 }
 
 static int let_stand(struct session *s, const struct accept_options *o, struct db *db, const struct formers *f,

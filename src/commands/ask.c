@@ -42,7 +42,7 @@ static int list_jobs(struct proposing *p, struct error *e)
     struct enumeration enumeration = {0};
     OWNED char *path = NULL, *text = NULL;
     if (!sweep_is_imported(p->session.sweep)) {
-        if (enumerate_into(p->session.space, p->place.db, NULL, NULL, &enumeration, e) < 0)
+        if (enumerate_into(p->session.space, p->place.db, NULL, &enumeration, e) < 0)
             return -1;
         p->place.sweep_id = enumeration.sweep_id;
         return 0;

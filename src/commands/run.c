@@ -679,7 +679,7 @@ static int run_model_info(struct execution *x, struct session *job, struct error
     job->devices = x->session->devices;
     job->allocation = x->session->allocation;
     job->forced = x->session->forced;
-    int rc = enumerate_into(job->space, x->db, NULL, NULL, &own.enumeration, e);
+    int rc = enumerate_into(job->space, x->db, NULL, &own.enumeration, e);
     if (rc == 0) {
         own.display = progress_display_open((enum progress)options.progress, job->space, options.db);
         rc = execution_run(&own, e);
@@ -769,14 +769,13 @@ static int find_formers(struct execution *x, struct formers *f, struct space_mov
 
 static int list_jobs(struct execution *x, struct error *e)
 {
-    struct enumerate_draw draw;
-    if (!x->session->only.sql && search_setup_draw(&x->search, &draw))
-        return enumerate_drawn(x->session->space, x->db, &draw, &x->enumeration, e);
+    struct enumerate_order order = {.progress = report_enumeration, .context = x->display};
+    if (!x->session->only.sql && x->search.wanted)
+        order = (struct enumerate_order){.draw = search_setup_draw(&x->search)};
     /* All jobs must be known before the first is started where fixtures change the order. */
-    if (session_is_narrowed(x->session) || x->search.wanted || x->options->stale ||
-        x->session->sweep->model_info.given || x->session->sweep->fixture_count > 0)
-        return enumerate_into(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
-    return enumerate_first(x->session->space, x->db, report_enumeration, x->display, &x->enumeration, e);
+    order.in_parts = !session_is_narrowed(x->session) && !x->search.wanted && !x->options->stale &&
+                     !x->session->sweep->model_info.given && x->session->sweep->fixture_count == 0;
+    return enumerate_into(x->session->space, x->db, &order, &x->enumeration, e);
 }
 
 /* Suggests `reread` for failed jobs, which are not read again by themselves. */

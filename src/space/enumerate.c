@@ -23,19 +23,11 @@
 #define FIRST_JOBS 4096
 #define LEFT_AT_LEAST 20000
 
-/* An order of what is to be enumerated, and of who is told. */
-struct load_order {
-    enumerate_progress progress; /* NULL: nobody */
-    void *context;
-    const struct enumerate_draw *draw; /* NULL: all */
-    bool in_parts;                     /* the first are enough for now, where none needs to know the others */
-    const atomic_bool *is_stopped;     /* NULL: it never is */
-};
-
 struct loader {
     struct space *space;
     struct db *db;
-    const struct load_order *order;
+    struct enumerate_order order;
+    const atomic_bool *is_stopped; /* NULL: it never is */
     struct job_writer *writer;
     struct hash_map spec_ids[SECTION_COUNT]; /* in results.db, by the spec's number, where that comes back */
     bool comes_back[SECTION_COUNT];          /* after another of its section; in the order of rank the first's do not */
@@ -170,7 +162,7 @@ static int put_job(struct loader *l, const struct match *m, struct error *e)
 
 static bool is_stopped(const struct loader *l)
 {
-    return l->order->is_stopped && atomic_load_explicit(l->order->is_stopped, memory_order_relaxed);
+    return l->is_stopped && atomic_load_explicit(l->is_stopped, memory_order_relaxed);
 }
 
 static int load_jobs(struct loader *l, struct match_cursor *cursor, int64_t most, struct error *e)
@@ -183,8 +175,8 @@ static int load_jobs(struct loader *l, struct match_cursor *cursor, int64_t most
         if ((rc = put_job(l, m, e)) < 0)
             break;
         FAULT(JOB_ENUMERATED);
-        if (++put % PROGRESS_EVERY == 0 && l->order->progress)
-            l->order->progress(l->order->context, put);
+        if (++put % PROGRESS_EVERY == 0 && l->order.progress)
+            l->order.progress(l->order.context, put);
     }
     return rc < 0 ? -1 : 0;
 }
@@ -208,7 +200,7 @@ static int draw_jobs(struct loader *l, struct match_cursor *cursor, int64_t coun
     int64_t combinations = space_combinations(l->space), put = 0;
     int rc = 0;
     for (int64_t i = 0; rc >= 0 && put < count && i < DRAWS_PER_JOB * count; i++) {
-        struct rng r = rng_stream(l->order->draw->seed, (uint64_t)i);
+        struct rng r = rng_stream(l->order.draw.seed, (uint64_t)i);
         rc = next_from(cursor, (int64_t)rng_below(&r, (uint64_t)combinations), &m, e);
         if (rc <= 0)
             break;
@@ -225,7 +217,7 @@ static int draw_jobs(struct loader *l, struct match_cursor *cursor, int64_t coun
 /* Whole draws: a search that goes on finds the candidates that it had. */
 static int count_to_draw(const struct loader *l, int64_t *count, struct error *e)
 {
-    int64_t ended, once = l->order->draw->count;
+    int64_t ended, once = l->order.draw.count;
     if (jobs_count_ended(l->db, l->out->sweep_id, &ended, e) < 0)
         return -1;
     *count = once * (1 + ended / once);
@@ -240,7 +232,7 @@ static int load_next(struct loader *l, int64_t most, struct error *e)
     int64_t new_jobs;
     match_seek_rank(cursor, l->next_rank);
     int rc = is_drawn ? count_to_draw(l, &most, e) : 0;
-    if (rc == 0 && is_drawn && !l->order->draw->in_order)
+    if (rc == 0 && is_drawn && !l->order.draw.in_order)
         rc = draw_jobs(l, cursor, most, e);
     else if (rc == 0)
         rc = load_jobs(l, cursor, most < l->out->counts.matched ? most : l->out->counts.matched, e);
@@ -302,7 +294,7 @@ static int load_again(struct loader *l, struct error *e)
  * another, and the order in which they run is that in which they come. */
 static bool may_part(const struct loader *l)
 {
-    return l->order->in_parts && l->out->counts.matched >= FIRST_JOBS + LEFT_AT_LEAST && !l->space->order &&
+    return l->order.in_parts && l->out->counts.matched >= FIRST_JOBS + LEFT_AT_LEAST && !l->space->order &&
            !l->space->prediction.asked;
 }
 
@@ -347,7 +339,7 @@ static int enumerate_all(struct loader *l, struct error *e)
     FAULT(SWEEP_RECORDED);
     int rc = match_count(l->space, NULL, &counts, e);
     out->counts = (struct sweep_counts){.combinations = counts.combinations, .matched = counts.matched, .jobs = -1};
-    out->is_drawn = rc == 0 && l->order->draw && counts.matched > l->order->draw->most;
+    out->is_drawn = rc == 0 && l->order.draw.count > 0 && counts.matched > l->order.draw.most;
     if (rc == 0)
         rc = record_rules(l->space, l->db, out->sweep_id, &counts, e);
     free(counts.rules);
@@ -425,19 +417,19 @@ static int enumerate(struct loader *l, struct error *e)
 
 struct unlisted {
     struct loader loader;
-    struct load_order order;
     struct enumeration enumeration;
     atomic_bool is_stopped;
 };
 
-static int enumerate_in_order(struct space *space, struct db *db, const struct load_order *order,
-                              struct enumeration *out, struct error *e)
+int enumerate_into(struct space *space, struct db *db, const struct enumerate_order *order, struct enumeration *out,
+                   struct error *e)
 {
     struct unlisted *u = xcalloc(1, sizeof *u);
-    u->loader = (struct loader){.space = space, .db = db, .order = order, .out = &u->enumeration};
+    const struct enumerate_order all = {0};
+    u->loader = (struct loader){.space = space, .db = db, .order = order ? *order : all, .out = &u->enumeration};
     int rc = enumerate(&u->loader, e);
-    u->order = (struct load_order){.is_stopped = &u->is_stopped};
-    u->loader.order = &u->order;
+    u->loader.order = all;
+    u->loader.is_stopped = &u->is_stopped;
     if (rc == 0) {
         *out = u->enumeration;
         out->new_jobs += out->unlisted;
@@ -446,20 +438,6 @@ static int enumerate_in_order(struct space *space, struct db *db, const struct l
     if (rc < 0 || !out->rest)
         unlisted_free(u);
     return rc;
-}
-
-int enumerate_into(struct space *space, struct db *db, enumerate_progress progress, void *context,
-                   struct enumeration *out, struct error *e)
-{
-    const struct load_order order = {.progress = progress, .context = context};
-    return enumerate_in_order(space, db, &order, out, e);
-}
-
-int enumerate_first(struct space *space, struct db *db, enumerate_progress progress, void *context,
-                    struct enumeration *out, struct error *e)
-{
-    const struct load_order order = {.progress = progress, .context = context, .in_parts = true};
-    return enumerate_in_order(space, db, &order, out, e);
 }
 
 static int list_rest(struct unlisted *u, struct error *e)
@@ -516,13 +494,6 @@ void unlisted_free(struct unlisted *u)
         return;
     loader_close(&u->loader);
     free(u);
-}
-
-int enumerate_drawn(struct space *space, struct db *db, const struct enumerate_draw *draw, struct enumeration *out,
-                    struct error *e)
-{
-    const struct load_order order = {.draw = draw};
-    return enumerate_in_order(space, db, &order, out, e);
 }
 
 /* `*any`: whether any combination satisfies it. */

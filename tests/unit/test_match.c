@@ -341,7 +341,7 @@ static struct enumeration enumerate_text(const char *path, const char *text)
     struct enumeration n = {0};
     struct db *db = NULL;
     OWNED char *notice = NULL;
-    FAIL_IF(store_open(path, NULL, &db, &notice, &e) < 0 || enumerate_into(b.space, db, NULL, NULL, &n, &e) < 0);
+    FAIL_IF(store_open(path, NULL, &db, &notice, &e) < 0 || enumerate_into(b.space, db, NULL, &n, &e) < 0);
     store_close(db);
     return n;
 }
@@ -399,7 +399,8 @@ static struct enumeration draw_text(struct built *b, const char *path, const str
 {
     struct enumeration n = {0};
     OWNED char *notice = NULL;
-    FAIL_IF(store_open(path, NULL, db, &notice, &e) < 0 || enumerate_drawn(b->space, *db, draw, &n, &e) < 0);
+    FAIL_IF(store_open(path, NULL, db, &notice, &e) < 0 ||
+            enumerate_into(b->space, *db, &(struct enumerate_order){.draw = *draw}, &n, &e) < 0);
     return n;
 }
 
@@ -407,7 +408,7 @@ static struct enumeration draw_text(struct built *b, const char *path, const str
     "[[model]]\na = [1, 2, 3, 4, 5, 6, 7, 8]\nb = [1, 2, 3, 4, 5]\n[[model]]\na = [20, 22]\nb = 7\n"                   \
     "[[parallel_spec]]\nc = [1, 2, 3, 4, 5, 6]\n[[rule]]\nname = \"r\"\nrequire = \"(a + b + c) % 3 = 0\"\n"
 
-TEST_APART(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_again)
+TEST_APART(enumerate_into__more_than_listed__distinct_matches_and_the_same_again)
 {
     HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7},
@@ -436,7 +437,7 @@ TEST_APART(enumerate_drawn__more_than_listed__distinct_matches_and_the_same_agai
     store_close(db);
 }
 
-TEST_APART(enumerate_drawn__declared_order__the_first)
+TEST_APART(enumerate_into__declared_order__the_first)
 {
     HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw first = {.most = 50, .count = 20, .in_order = true};
@@ -451,7 +452,7 @@ TEST_APART(enumerate_drawn__declared_order__the_first)
     db_close(db);
 }
 
-TEST_APART(enumerate_drawn__all_of_a_draw_have_run__more_are_drawn)
+TEST_APART(enumerate_into__all_of_a_draw_have_run__more_are_drawn)
 {
     HELD(built) b = build_text(DRAWN_SPACE);
     const struct enumerate_draw drawn = {.most = 50, .count = 20, .seed = 7};

@@ -93,8 +93,7 @@ static int run_with(struct workplace *p, const char *retry, const char *job, str
     p->reported[0] = '\0';
     script->database = p->path;
     scripted_executor_set(script, &p->log);
-    if (store_open(p->path, NULL, &db, &notice, &p->error) < 0 ||
-        enumerate_into(b.space, db, NULL, NULL, &n, &p->error) < 0)
+    if (store_open(p->path, NULL, &db, &notice, &p->error) < 0 || enumerate_into(b.space, db, NULL, &n, &p->error) < 0)
         fail_msg("%s", p->error.text);
     options.space = b.space;
     options.db = db;

@@ -25,7 +25,7 @@ static struct loaded load(const char *text, bool equal_batch)
     struct enumeration n;
     char *notice = NULL;
     FAIL_IF(store_open("results.db", NULL, &l.db, &notice, &e) < 0 ||
-            enumerate_into(l.built.space, l.db, NULL, NULL, &n, &e) < 0);
+            enumerate_into(l.built.space, l.db, NULL, &n, &e) < 0);
     free(notice);
     const struct candidate_request request = {.space = l.built.space,
                                               .db = l.db,
