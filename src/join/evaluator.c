@@ -60,15 +60,17 @@ struct sql_value datum_sql(const struct datum *d)
                                    : sql_null();
 }
 
-size_t section_columns(const struct names *n, enum section_kind section, size_t *columns)
+void section_columns(const struct names *n, enum section_kind section, size_t *columns, struct buffer *sql)
 {
     size_t count = 0;
     for (size_t k = 0; k < n->key_count; k++) {
         size_t i = FIRST(at, count, strcasecmp(n->keys[columns[at]].name, n->keys[k].name) == 0);
-        if (n->keys[k].section == section && i == count)
-            columns[count++] = k;
+        if (n->keys[k].section != section || i < count)
+            continue;
+        columns[count++] = k;
+        buffer_add_text(sql, ", ");
+        expression_add_name(sql, n->keys[k].name);
     }
-    return count;
 }
 
 /* --- what is bound, as tables --- */
@@ -96,11 +98,7 @@ static int add_view(struct evaluator *v, int section, struct error *e)
     view->evaluator = v;
     view->keys = xcalloc(v->names->key_count + 1, sizeof *view->keys);
     buffer_add_text(&columns, "\"#id\"");
-    const size_t count = section_columns(v->names, (enum section_kind)section, view->keys);
-    for (size_t i = 0; i < count; i++) {
-        buffer_add_text(&columns, ", ");
-        expression_add_name(&columns, v->names->keys[view->keys[i]].name);
-    }
+    section_columns(v->names, (enum section_kind)section, view->keys, &columns);
     OWNED char *name = xasprintf("#bound %s", section_names[section]);
     return db_add_table(v->db, name, buffer_text(&columns), &source, e);
 }
@@ -209,11 +207,6 @@ struct datum evaluator_work_out(const struct scope *s, struct sql_part *part)
     if (!v->failed && cell.kind != DATUM_TEXT)
         *r = (struct remembered){of, cell, true};
     return cell;
-}
-
-struct scope evaluator_scope(struct evaluator *v, struct datum *keys)
-{
-    return (struct scope){keys, v};
 }
 
 bool evaluator_failed(struct evaluator *v, struct error *e)

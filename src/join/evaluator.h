@@ -23,17 +23,15 @@ void sql_part_free(struct sql_part *part);
 
 struct evaluator;
 
-/* The keys of a section that are columns of its table, in `columns`; how many. SQLite compares names of columns without
- * regard to case: of two such keys, which are a problem already, the first is there for what else is to be checked. */
-size_t section_columns(const struct names *n, enum section_kind section, size_t *columns);
+/* The keys of a section that are columns of its table, in `columns`; appends ", " and the name of each to `sql`. SQLite
+ * compares names of columns without regard to case: of two such keys, which are a problem already, the first is there
+ * for what else is to be checked. */
+void section_columns(const struct names *n, enum section_kind section, size_t *columns, struct buffer *sql);
 
-/* `names` and `db` are borrowed; makes tables "#bound SECTION" in `db`, with what is bound as their one row. */
+/* `names` and `db` are borrowed; makes tables "#bound SECTION" in `db`, with what is bound as their one row.
+ * Formulas that were asked with it are freed before the database is closed. */
 int evaluator_create(const struct names *names, struct db *db, struct evaluator **out, struct error *e);
 void evaluator_free(struct evaluator *v);
-
-/* A scope over these values, one per names.keys, borrowed. Copy it where it is needed: it points to them, and to `v`.
- * Formulas that it was used for are freed before the database is closed. */
-struct scope evaluator_scope(struct evaluator *v, struct datum *keys);
 
 /* Works a part out whose keys are all known; a text is borrowed until the next call for the same part. After a failure
  * it is NULL, until evaluator_failed was asked. */

@@ -1,7 +1,6 @@
 /* In which order places are bound, how many solutions there are, and which. */
 #include "join/solver.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,17 +180,19 @@ static void collect(const struct solver *s, bool *in, size_t from, bool *found)
             collect(s, in, p, found);
 }
 
-/* The component of `from` among the places that are in; takes them out. */
-static struct set component_of(const struct solver *s, bool *in, size_t from)
+/* The component of the first of the places that are in, which it takes out: false where none is. The caller's. */
+static bool next_component(const struct solver *s, bool *in, struct set *out)
 {
-    OWNED bool *found = xcalloc(s->place_count, sizeof *found);
-    struct set sorted = {NULL, 0};
+    OWNED bool *found = xcalloc(s->place_count + 1, sizeof *found);
+    const size_t from = FIRST(p, s->place_count, in[p]);
+    if (from == s->place_count)
+        return false;
     collect(s, in, from, found);
-    for (size_t p = 0; p < s->place_count; p++)
+    *out = (struct set){NULL, 0};
+    for (size_t p = from; p < s->place_count; p++)
         if (found[p])
-            set_add(&sorted, p);
-    assert(sorted.items); /* `from` is one of them */
-    return sorted;
+            set_add(out, p);
+    return true;
 }
 
 static bool holds(const struct set *set, size_t item)
@@ -264,19 +265,14 @@ static void look_at_watch(struct solver *s)
 
 #define ROWS_FEW 8 /* are asked one by one */
 
-static void note_work(struct solver *s, int64_t evaluations)
-{
-    s->work += evaluations;
-    if (s->work >= s->next_look)
-        look_at_watch(s);
-}
-
 /* Under what is bound now. Once s->stopped all fail. */
 static enum outlook ask(struct solver *s, size_t constraint)
 {
     const struct constraint *c = &s->constraints.items[constraint];
     enum outlook outlook = demand_outlook(c->demand, formula_truth(c->formula, &s->scope));
-    note_work(s, 1 + STATEMENT_COST * evaluator_take_count(s->product->evaluator));
+    s->work += 1 + STATEMENT_COST * evaluator_take_count(s->product->evaluator);
+    if (s->work >= s->next_look)
+        look_at_watch(s);
     if (evaluator_failed(s->product->evaluator, s->e))
         s->stopped = s->failed = true;
     return s->stopped ? OUTLOOK_FAILED : outlook;
@@ -603,12 +599,8 @@ static size_t grow(const struct solver *s, struct tree *t, const struct set *com
     note_context(s, component, &b);
     for (size_t i = 0; i < component->count; i++)
         in[component->items[i]] = component->items[i] != b.place;
-    for (size_t p = 0; p < s->place_count; p++)
-        if (in[p]) {
-            struct set below = component_of(s, in, p);
-            set_add(&b.children, grow(s, t, &below));
-            free(below.items);
-        }
+    for (struct set below; next_component(s, in, &below); free(below.items))
+        set_add(&b.children, grow(s, t, &below));
     t->branches = array_grow(t->branches, t->branch_count, sizeof *t->branches);
     t->branches[t->branch_count] = b;
     return t->branch_count++;
@@ -705,14 +697,10 @@ int solver_count(struct solver *s, struct hash_map *memory, int64_t most, int64_
         rc = s->failed ? -1 : 1;
     }
     memset(in, true, s->place_count);
-    for (size_t p = 0; p < s->place_count && rc > 0 && product > 0; p++) {
-        if (!in[p])
-            continue;
-        struct set component = component_of(s, in, p);
+    for (struct set component; rc > 0 && product > 0 && next_component(s, in, &component); free(component.items)) {
         int64_t found = 0;
         rc = count_component(s, memory, &component, most, &found);
         product = times(product, found);
-        free(component.items);
     }
     free(in);
     if (rc > 0)
@@ -757,13 +745,8 @@ static bool begin_walk(struct solver *s)
     s->branch_of = xcalloc(s->place_count + 1, sizeof *s->branch_of);
     for (size_t p = 0; p < s->place_count; p++)
         s->ranks[p] = p;
-    for (size_t p = 0; p < s->place_count && meets; p++) {
-        if (!in[p])
-            continue;
-        struct set component = component_of(s, in, p);
+    for (struct set component; meets && next_component(s, in, &component); free(component.items))
         meets = can_meet(s, grow(s, &s->walk, &component));
-        free(component.items);
-    }
     for (size_t i = 0; i < s->walk.branch_count; i++)
         s->branch_of[s->walk.branches[i].place] = i;
     free(in);
@@ -865,7 +848,7 @@ struct solver *solver_create(const struct product *p, const struct section_shape
     s->product = p;
     s->constraints = *c;
     memcpy(s->shapes, shapes, sizeof s->shapes);
-    s->scope = evaluator_scope(p->evaluator, xcalloc(p->names->key_count + 1, sizeof(struct datum)));
+    s->scope = (struct scope){xcalloc(p->names->key_count + 1, sizeof(struct datum)), p->evaluator};
     add_places(s);
     s->ranks = xcalloc(s->place_count + 1, sizeof *s->ranks);
     note_readers(s);

@@ -12,7 +12,6 @@
 #include "util/memory.h"
 
 #define FIXED_COLUMNS 2
-#define NO_KEY SIZE_MAX
 
 /* The specs that have twins; none where there are very many and it cannot be found out. */
 enum twins { TWINS_NONE, TWINS_SOME, TWINS_ALL };
@@ -35,7 +34,6 @@ struct specs {
     size_t key_count;
     bool has_label;
     size_t *columns; /* key behind each column from FIXED_COLUMNS on */
-    size_t column_count;
     /* The spec that was looked at last. */
     int64_t spec;
     const struct spec_block *block;
@@ -55,12 +53,6 @@ static bool key_tells_twins(const struct key *key)
     return key->is_label && strcmp(key->name, "name") == 0;
 }
 
-static size_t find_key(const struct names *n, enum section_kind section, const char *name)
-{
-    const struct key *key = names_find(n, section, name);
-    return key ? (size_t)(key - n->keys) : NO_KEY;
-}
-
 /* Products and sums that do not fit are INT64_MAX. */
 static int64_t times(int64_t a, int64_t b)
 {
@@ -78,7 +70,7 @@ static struct spec_axis take_axis(struct specs *s, const struct axis *axis)
 {
     struct spec_axis a = {axis, arena_keep(&s->arena, xcalloc(axis->key_count, sizeof *a.keys)), 1};
     for (size_t k = 0; k < axis->key_count; k++)
-        a.keys[k] = find_key(s->names, s->section, axis->keys[k]);
+        a.keys[k] = (size_t)(names_find(s->names, s->section, axis->keys[k]) - s->names->keys);
     return a;
 }
 
@@ -137,8 +129,6 @@ static void collect_keys(struct specs *s)
 {
     const struct names *n = s->names;
     s->sorted = arena_keep(&s->arena, xcalloc(n->key_count + 1, sizeof *s->sorted));
-    s->columns = arena_keep(&s->arena, xcalloc(n->key_count + 1, sizeof *s->columns));
-    s->column_count = section_columns(n, s->section, s->columns);
     for (size_t k = 0; k < n->key_count; k++) {
         if (n->keys[k].section != s->section)
             continue;
@@ -349,10 +339,8 @@ int specs_add_table(struct specs *s, struct db *db, struct error *e)
     OWNED_BUFFER columns = BUFFER_INIT;
     const struct table_source source = {count_rows, read_cell, s};
     buffer_add_text(&columns, "\"#id\" INTEGER, \"#json\" TEXT");
-    for (size_t i = 0; i < s->column_count; i++) {
-        buffer_add_text(&columns, ", ");
-        expression_add_name(&columns, s->names->keys[s->columns[i]].name);
-    }
+    s->columns = arena_keep(&s->arena, xcalloc(s->names->key_count + 1, sizeof *s->columns));
+    section_columns(s->names, s->section, s->columns, &columns);
     return db_add_table(db, section_names[s->section], buffer_text(&columns), &source, e);
 }
 

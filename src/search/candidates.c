@@ -429,7 +429,7 @@ int candidates_load(const struct candidate_request *request, struct candidate_se
         .relation = relation_of(sweep),
     };
     l.scope =
-        evaluator_scope(request->space->evaluator, xcalloc(request->space->names.key_count + 1, sizeof *l.scope.keys));
+        (struct scope){xcalloc(request->space->names.key_count + 1, sizeof *l.scope.keys), request->space->evaluator};
     int rc = read_jobs(&l, e);
     if (rc == 0)
         finish_set(&l);

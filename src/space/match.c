@@ -238,7 +238,7 @@ int match_excluded(struct space *space, const struct exclusion_query *q, struct 
 {
     const struct product product = space_product(space);
     OWNED struct datum *keys = xcalloc(space->names.key_count + 1, sizeof *keys);
-    const struct scope s = evaluator_scope(space->evaluator, keys);
+    const struct scope s = {keys, space->evaluator};
     struct formula *filter = formulas_compile_filter(space, q->filter);
     struct formula *values = compile_values(space, &space->rules[q->rule].accepts);
     struct constraints c = {NULL, 0};
@@ -341,7 +341,7 @@ static struct match_cursor *make_cursor(struct space *space)
     c->counted = xcalloc(space->placeholder_count + 1, sizeof *c->counted);
     c->is_inert = xcalloc(space->names.key_count + 1, sizeof *c->is_inert);
     c->keys = xcalloc(space->names.key_count + 1, sizeof *c->keys);
-    c->scope = evaluator_scope(space->evaluator, c->keys);
+    c->scope = (struct scope){c->keys, space->evaluator};
     return c;
 }
 

@@ -145,7 +145,7 @@ int order_read(const struct space *space, struct datum *keys, struct hash128 *cl
                struct error *e)
 {
     const struct space_order *o = space->order;
-    const struct scope s = evaluator_scope(space->evaluator, keys);
+    const struct scope s = {keys, space->evaluator};
     OWNED_BUFFER equal = BUFFER_INIT;
     for (size_t k = 0; k < space->names.key_count; k++)
         if (o->is_equal[k])

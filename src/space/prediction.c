@@ -814,7 +814,7 @@ void prediction_read_inputs(const struct space *space, const struct scope *s, st
 int prediction_inputs_at(const struct space *space, int64_t rank, struct input_value *values, struct error *e)
 {
     OWNED struct datum *keys = xcalloc(space->names.key_count + 1, sizeof *keys);
-    const struct scope s = evaluator_scope(space->evaluator, keys);
+    const struct scope s = {keys, space->evaluator};
     space_read_keys(space, rank, keys);
     prediction_read_inputs(space, &s, values);
     return evaluator_failed(space->evaluator, e) ? -1 : 0;

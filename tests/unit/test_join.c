@@ -50,7 +50,7 @@ static void check_formula(struct built *b, const char *text, uint64_t seed)
     size_t key_count = b->space->names.key_count;
     struct datum *exact = xcalloc(key_count, sizeof *exact), *loose = xcalloc(key_count, sizeof *loose);
     for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
-        struct scope s = evaluator_scope(b->space->evaluator, exact);
+        struct scope s = {exact, b->space->evaluator};
         unsigned said = ask_sqlite(truth);
         space_read_keys(b->space, rank, exact);
         if (formula_truth(f, &s) != said)
@@ -58,7 +58,7 @@ static void check_formula(struct built *b, const char *text, uint64_t seed)
         if (rank % 7 != (int64_t)(seed % 7))
             continue;
         loosen(b, (unsigned)(seed >> 3), exact, loose);
-        s = evaluator_scope(b->space->evaluator, loose);
+        s = (struct scope){loose, b->space->evaluator};
         if (!(formula_truth(f, &s) & said))
             fail_msg("%s: rank %d cannot be %u with keys %x bound", text, (int)rank, said, (unsigned)(seed >> 3) & 31);
     }
@@ -141,7 +141,7 @@ TEST(formula__operations__sqlite_asked_for_their_own_keys)
                  {"a || '-' || b <> c", 34}};
     HELD(built) b = build_text(three_axes);
     OWNED struct datum *keys = xcalloc(b.space->names.key_count, sizeof *keys);
-    const struct scope s = evaluator_scope(b.space->evaluator, keys);
+    const struct scope s = {keys, b.space->evaluator};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         HELD(expression) x = EXPRESSION_INIT;
         struct error e = ERROR_INIT;
@@ -209,8 +209,8 @@ static size_t check_residues(struct built *b, const char *text, unsigned bound)
     for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
         space_read_keys(b->space, rank, exact);
         loosen(b, bound, exact, loose);
-        const struct scope open = evaluator_scope(b->space->evaluator, loose);
-        const struct scope whole = evaluator_scope(b->space->evaluator, exact);
+        const struct scope open = {loose, b->space->evaluator};
+        const struct scope whole = {exact, b->space->evaluator};
         buffer_clear(&residue);
         formula_add_residue(f, &open, DEMAND_NOT_FALSE, &residue);
         buffer_printf(&residue, " %lld", (long long)number_of_open(b, bound, rank));
@@ -261,7 +261,7 @@ TEST(formula__equality__solved_for_its_last_key)
     struct datum exact[4], keys[4];
     space_read_keys(b.space, 0, exact);
     loosen(&b, 3, exact, keys);
-    const struct scope s = evaluator_scope(b.space->evaluator, keys);
+    const struct scope s = {keys, b.space->evaluator};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         HELD(expression) x = EXPRESSION_INIT;
         FAIL_IF(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e));
