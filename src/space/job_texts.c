@@ -30,10 +30,8 @@ static const char *const runtime_names[RUNTIME_COUNT] = {
 
 static enum runtime_name runtime_by_name(const char *name)
 {
-    for (int i = 1; i < RUNTIME_COUNT; i++)
-        if (strcmp(runtime_names[i], name) == 0)
-            return (enum runtime_name)i;
-    return RUNTIME_NONE;
+    const size_t found = FIRST(i, RUNTIME_COUNT, strcmp(runtime_names[i], name) == 0);
+    return found < RUNTIME_COUNT ? (enum runtime_name)found : RUNTIME_NONE;
 }
 
 /* The place in space->placeholders of a key or derived key. `is_optional`: it may be NULL there. */
@@ -60,11 +58,9 @@ static int resolve_file(const struct space *space, const char *name, const struc
 {
     const struct job_config *job = &space->sweep->job;
     const char **names = xcalloc(job->file_count + 1, sizeof *names);
-    size_t found = 0;
     for (size_t i = 0; i < job->file_count; i++)
         names[i] = job->files[i].name;
-    while (found < job->file_count && strcmp(names[found], name) != 0)
-        found++;
+    const size_t found = FIRST(i, job->file_count, strcmp(names[i], name) == 0);
     OWNED char *hint = suggest_hint(name, names, job->file_count);
     if (found == job->file_count && !problems_excused(problems, name))
         problems_add(problems, *at, "placeholder {file.%s}: no [[job.file]] has that name%s", name, hint);

@@ -459,20 +459,17 @@ static void bind_specs(struct match_cursor *c)
         c->bound[i] = c->current.spec[i] + 1;
 }
 
-static bool obeys_rules(struct match_cursor *c)
+static bool breaks_rule(const struct match_cursor *c, size_t rule)
 {
     const struct space *space = c->space;
-    return !ANY(i, space->rule_count,
-                !space->rules[i].warning && formula_truth(space->formulas->rules[i].whole, &c->scope) == CAN_BE_FALSE);
+    return !space->rules[rule].warning && formula_truth(space->formulas->rules[rule].whole, &c->scope) == CAN_BE_FALSE;
 }
 
 int match_broken(struct match_cursor *c, bool *breaks, struct error *e)
 {
-    const struct space *space = c->space;
-    for (size_t i = 0; i < space->rule_count; i++)
-        breaks[i] =
-            !space->rules[i].warning && formula_truth(space->formulas->rules[i].whole, &c->scope) == CAN_BE_FALSE;
-    return evaluator_failed(space->evaluator, e) ? -1 : 0;
+    for (size_t i = 0; i < c->space->rule_count; i++)
+        breaks[i] = breaks_rule(c, i);
+    return evaluator_failed(c->space->evaluator, e) ? -1 : 0;
 }
 
 static int64_t integer_of(const struct datum *cell)
@@ -519,7 +516,7 @@ static void read_prediction(struct match_cursor *c)
     m->predicted_time = p && p->has_time ? p->seconds : NAN;
     m->predicted_steps = p ? p->steps : 0;
     m->risk = p ? p->verdict : 0;
-    m->is_audit = prediction_prunes(c->space, m->risk);
+    m->is_audit = prediction_prunes(&c->space->prediction, m->risk);
 }
 
 /* --- identity --- */
@@ -606,7 +603,7 @@ int match_next(struct match_cursor *c, const struct match **out, struct error *e
     int rc = next_combination(c, e);
     if (rc > 0 && !c->stored)
         bind_specs(c);
-    if (rc > 0 && c->rules == RULES_EXCLUDE && !obeys_rules(c))
+    if (rc > 0 && c->rules == RULES_EXCLUDE && ANY(i, c->space->rule_count, breaks_rule(c, i)))
         rc = 0;
     if (rc > 0)
         read_row(c);

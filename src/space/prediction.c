@@ -138,7 +138,7 @@ static bool is_audited(const struct space_prediction *p, const struct input_valu
     return (double)draw < p->audit * 4294967296.0;
 }
 
-static bool prunes(const struct space_prediction *p, enum oom_verdict verdict)
+bool prediction_prunes(const struct space_prediction *p, enum oom_verdict verdict)
 {
     return (p->prune == PRUNE_CERTAIN && verdict == OOM_CERTAIN) || (p->prune == PRUNE_RISKY && verdict >= OOM_RISK);
 }
@@ -147,11 +147,6 @@ const char *prediction_memory_words(const struct space_prediction *of, const str
 {
     return !p || of->memory_words[0] || p->memory_calibrated || p->by_line ? of->memory_words
                                                                            : "reserved, largest rank";
-}
-
-bool prediction_prunes(const struct space *space, enum oom_verdict verdict)
-{
-    return prunes(&space->prediction, verdict);
 }
 
 static bool call(void *context, const struct sql_value *arguments, int count, double *out)
@@ -171,7 +166,7 @@ static bool call(void *context, const struct sql_value *arguments, int count, do
         *out = value_of(found, (enum predicted)f);
         return !isnan(*out);
     }
-    *out = !prunes(p, found->verdict) || is_audited(p, values);
+    *out = !prediction_prunes(p, found->verdict) || is_audited(p, values);
     return found->verdict != 0;
 }
 

@@ -69,4 +69,4 @@ struct input_value prediction_input(struct sql_value value);
 const char *prediction_memory_words(const struct space_prediction *of, const struct prediction *p);
 
 /* Returns whether a verdict is pruned under the sweep's [predict] prune. */
-bool prediction_prunes(const struct space *space, enum oom_verdict verdict);
+bool prediction_prunes(const struct space_prediction *p, enum oom_verdict verdict);
