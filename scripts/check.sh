@@ -286,7 +286,9 @@ sanitized() # COMMAND... that builds it
         # All cases take three times as long as in the plain build: of the black-box tests, which run for what no unit
         # test reaches, so many are drawn as fit into five minutes.
         draw_cases $(((3 * plain_took + 299) / 300))
-        run_tests build-sanitize sanitize
+        # Without those in which the program is not at work.
+        run_tests build-sanitize sanitize "TESTS=\$(filter-out tests/style/% tests/cli/test_check_sh.sh tests/cli/test_harness.sh \
+            tests/cli/test_run_sh.sh tests/cli/test_sbom.sh tests/cli/test_setup_sh.sh,\$(script_tests) \$(unit_tests))"
     fi
     unset ASAN_OPTIONS UBSAN_OPTIONS CASES_DRAWN
 }
@@ -302,17 +304,17 @@ run_from_elsewhere()
     return "$rc"
 }
 
-# Jobs under PyTorch, a Slurm of several nodes, a Grid Engine, the report in a browser, 100 kills, and whole what the
-# plain part draws of kills and old databases: once, in the plain build, since each takes minutes or waits for clocks of
-# its own, for which another can use the processor.
+# Jobs under PyTorch, a Slurm of several nodes, a Grid Engine, the report in a browser, 100 kills, and whole what else
+# is drawn of kills and old databases: once, in the plain build, since each takes minutes or waits for clocks of its own,
+# for which another can use the processor.
+real_tests="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_gridengine.sh tests/cli/test_engines.sh \
+    tests/cli/test_torque.sh tests/cli/test_report_browser.sh tests/cli/test_selftest.sh tests/cli/test_failed_calls.sh \
+    tests/cli/test_power_cuts.sh tests/cli/test_faults.sh tests/cli/test_migrations.sh tests/cli/test_ssh.sh"
 real_surroundings()
 {
     local tests_at_once=$((jobs + 1))
     export MESHSWEEP_FULL=1 MESHSWEEP_BROWSER_TEST=1
-    run_tests build-check real \
-        TESTS="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_gridengine.sh \
-            tests/cli/test_engines.sh tests/cli/test_torque.sh tests/cli/test_report_browser.sh tests/cli/test_selftest.sh tests/cli/test_failed_calls.sh \
-            tests/cli/test_power_cuts.sh tests/cli/test_faults.sh tests/cli/test_migrations.sh tests/cli/test_ssh.sh"
+    run_tests build-check real TESTS="$real_tests"
     unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
 }
 
@@ -358,8 +360,10 @@ check_distribution()
 plain_parts()
 {
     if need "build" build_all build-check --enable-faults -- WERROR=-Werror; then
+        # Under --full those follow, with all that they try here and more.
         [ "$full" ] || draw_cases 3
-        run_tests build-check check WERROR=-Werror
+        run_tests build-check check WERROR=-Werror \
+            "TESTS=\$(filter-out ${full:+$real_tests},\$(script_tests) \$(unit_tests))"
         plain_took=$part_took
         unset CASES_DRAWN
     fi

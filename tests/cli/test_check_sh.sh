@@ -44,7 +44,7 @@ echo "not ok 2 - patience"
 exit 1
 END
     cat >tree/build-check/Makefile <<'END'
-TESTS = tests/unit/test_sound tests/unit/test_broken tests/cli/test_crowded.sh
+script_tests = tests/unit/test_sound tests/unit/test_broken tests/cli/test_crowded.sh
 check:
 	@for test in $(if $(LOG_COMPILER),tests/unit/test_sound,$(TESTS)); do \
 	    result=PASS; ./$$test >$${test%.sh}.log || result=FAIL; \
