@@ -43,7 +43,7 @@ readers__beside_a_run__never_find_it_locked()
     small_sweep sweep.toml
     sed -i "s/x = \[1, 2\]/x = [$(seq -s , 1 3000)]/" sweep.toml
     start_until "[ \"\$(sql 'SELECT count(*) > 4 FROM attempt' 2>/dev/null)\" = 1 ]" 20 run --progress none -j 2
-    for i in $(seq 40); do
+    for _ in $(seq 40); do
         sqlite3 -batch results.db 'SELECT count(*) FROM job; SELECT * FROM progress; SELECT * FROM ranking LIMIT 3' \
             >/dev/null 2>>errors || echo "sqlite3 failed" >>errors
         "$meshsweep" status >/dev/null 2>>errors || echo "status failed" >>errors

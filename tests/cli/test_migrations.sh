@@ -193,7 +193,7 @@ upgrade__newest_absent_or_in_the_way__said()
 
 upgrade__twice_of_one_name_or_without_a_copy__as_asked()
 {
-    for i in 1 2; do
+    for _ in 1 2; do
         old_database 3
         cp results.db.schema-3 first 2>/dev/null || true
         expect_run status 0 upgrade --json -d results.db

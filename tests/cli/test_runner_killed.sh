@@ -56,7 +56,7 @@ echo "$1 $2" >>ran.log
 [ "$1 $2" != "1 10" ] || [ -e tame ] || { kill -KILL "$PPID"; sleep 60; }
 echo "score: $(($1 * $2))"
 END
-    for i in 1 2 3; do
+    for _ in 1 2 3; do
         expect_command only_stderr 137 bash -c '"$@"; exit $?' run "$meshsweep" run --progress none
     done
     expect_sql 2 "SELECT losses FROM job WHERE id = 1"

@@ -59,7 +59,7 @@ stages__asked_for__the_same_trials()
 {
     staged_sweep
     expect_run only_stderr 3 run -j 1 --progress none -d run.db
-    for i in 1 2 3 4 5 6 7 8 9 10 11; do
+    for _ in 1 2 3 4 5 6 7 8 9 10 11; do
         expect_said only_stdout_contains 0 '"by":	"stage-by-stage"' ask -d asked.db -c sweep.toml
         mv .stdout asked.json
         sql "SELECT json_array(iif(k ->> 'micro_batch' >= 16,
