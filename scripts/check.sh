@@ -271,10 +271,11 @@ draw_cases() # N
     echo "one in $1 of the black-box cases runs: CASES_DRAWN=$CASES_DRAWN"
 }
 
-# At a fixed address a program need not be relocated at each start, of which there are ten thousand.
+# At a fixed address a program need not be relocated at each start, of which there are ten thousand. A report names lines
+# by -g1.
 build_sanitized()
 {
-    build_all build-sanitize --enable-sanitizers CFLAGS='-g -O1 -fno-pie' CXXFLAGS='-g -O1 -fno-pie' LDFLAGS=-no-pie --
+    build_all build-sanitize --enable-sanitizers CFLAGS='-g1 -O1 -fno-pie' CXXFLAGS='-g1 -O1 -fno-pie' LDFLAGS=-no-pie --
 }
 
 # A report ends the program with a status that no test expects.
