@@ -330,6 +330,14 @@ static enum section_kind column_section(const struct draft_column *c)
     return SECTION_TRAINING;
 }
 
+static bool has_mixed_numbers(const struct draft_column *c)
+{
+    struct proposal_list metric = {.items = NULL};
+    const bool is = c->numbers > 0 && !column_is_numeric(c) && metric_by_name(c, &metric);
+    proposal_list_free(&metric);
+    return is;
+}
+
 /* The role of column `i`. If name or unit identify a metric, `*metric` describes it
  * as for a line of a log; else it is empty. proposal_list_free frees it. */
 static enum column_role column_role(const struct import_draft *d, size_t i, struct proposal_list *metric)
@@ -349,7 +357,7 @@ static enum column_role column_role(const struct import_draft *d, size_t i, stru
         return ROLE_METRIC;
     if (column_is_numeric(c) && (is_measured(d, c) || is_measured_gain(c)))
         return ROLE_METRIC;
-    const bool tells_nothing = c->seen.count == 1 || c->seen.count == c->filled;
+    const bool tells_nothing = (c->seen.count == 1 || c->seen.count == c->filled) && !has_mixed_numbers(c);
     bool is_label = is_told(c, "labels") && tells_nothing && column_section(c) == SECTION_TRAINING;
     return !is_setting && (is_label || is_date(c)) ? ROLE_LABEL : ROLE_KEY;
 }
@@ -757,14 +765,6 @@ static void add_devices(const struct import_draft *d, struct buffer *out, struct
     } else if (devices[0])
         add_expression(out, "num_devices_per_host",
                        c.hosts ? devices_per_host(d, &c, devices, out, refusal) : xstrdup(devices));
-}
-
-static bool has_mixed_numbers(const struct draft_column *c)
-{
-    struct proposal_list metric = {.items = NULL};
-    const bool is = c->numbers > 0 && !column_is_numeric(c) && metric_by_name(c, &metric);
-    proposal_list_free(&metric);
-    return is;
 }
 
 static void add_sections(const struct import_draft *d, struct buffer *out)

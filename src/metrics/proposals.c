@@ -200,9 +200,7 @@ static void find_unit_in_name(struct log_field *f)
     end -= parentheses ? 1 : 0;
     for (begin = end; begin > f->name && !strchr(parentheses ? "(" : "_ ", begin[-1]); begin--)
         ;
-    const char *before = begin - f->name > 4 ? begin - 4 : f->name;
-    bool is_rate = strncasecmp(before, "per", 3) == 0; /* "tokens_per_sec" is in no seconds: unit_of() */
-    if (!parentheses && (is_rate || !is_any_unit(begin, end)))
+    if (!parentheses && !is_any_unit(begin, end))
         return;
     f->unit = begin;
     f->unit_end = end;
@@ -426,10 +424,11 @@ static const struct kind *kind_of(const struct log_field *f, enum proposal_confi
     return k ? k : kind_by(f, f->name, confidence);
 }
 
-/* As it is written where it is known: "GiB" of "gpu_mem_gib". */
+/* As it is written where it is known: "GiB" of "gpu_mem_gib"; the "s" of "throughput_tok_s" is a rate's. */
 static char *unit_of(const struct log_field *f, const struct kind *k)
 {
-    bool is_written = f->unit < f->unit_end && !is_prefix(k, f);
+    bool is_others = f->unit < f->number && k->units && is_any_unit(f->unit, f->unit_end);
+    bool is_written = f->unit < f->unit_end && !is_prefix(k, f) && (!is_others || is_unit(k, f->unit, f->unit_end));
     char *unit = is_written ? xstrndup(f->unit, (size_t)(f->unit_end - f->unit)) : rate_of_name(f);
     if (!unit)
         return xstrdup(k->bare_unit && number_of(f) >= k->bare_from ? k->bare_unit : "");

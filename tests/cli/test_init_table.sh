@@ -14,6 +14,8 @@ avg tok_s|max:avg_tok_s|tok/s
 avg_tokens_s|max:avg_tokens_s|tokens/s
 step_tokens_s|max:step_tokens_s|tokens/s
 time steps/s|max:throughput|steps/s
+throughput_tok_s|max:throughput|tok/s
+it_s|max:it_s|it/s
 tok_per_sec_per_gpu|max:throughput|tok/s/gpu
 steps/s|max:throughput|steps/s
 iter/s|max:throughput|iter/s
@@ -60,6 +62,9 @@ columns__that_look_like_others__said_or_left()
 tps_tok_s = ' init --from-table t.csv -o -
     expect_stdout_contains 'config = "config"'
     expect_stdout_lacks 'state = '
+    printf 'mbs,step time,loss\n1,1.5 s,1.5\n2,900 ms,2.5\n4,0.8,3.5\n' >t.csv
+    expect_said only_stdout_contains 0 'but not all of its cells are numbers of a kind.
+step_time = ' init --from-table t.csv -o -
 }
 
 # What meshsweep's own export has beside keys and metrics tells no jobs apart that are pairs, and says how they ended.
