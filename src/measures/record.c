@@ -425,10 +425,11 @@ static bool take_point(const struct measures *m, struct measured_attempt *a, con
     return any;
 }
 
-/* The worth of the point that has been taken: the best by the objective of those that meet the conditions, or where
- * that is no curve by `input` itself. */
+/* The worth of the point that has been taken: of those that break the fewest conditions (one that no curve reads is
+ * broken at every point) the best by the objective, or where that is no curve by `input` itself. */
 struct point_worth {
-    bool is_feasible, is_known;
+    bool is_known;
+    size_t broken;
     double value; /* more is better */
 };
 
@@ -444,9 +445,9 @@ static struct point_worth judge_point(const struct measures *m, const struct mea
     const double value = derived ? value_of(&derived->whole, a, &ignored) : a->inputs[input].value;
     const bool maximise =
         derived || is_objective(m, input) ? m->sweep->objectives[0].maximise : m->inputs[input].metric->maximise;
-    struct point_worth out = {true, isfinite(value), maximise ? value : -value};
+    struct point_worth out = {isfinite(value), 0, maximise ? value : -value};
     for (size_t i = 0; i < m->constraint_count; i++)
-        out.is_feasible &= is_met(&m->constraints[i], a);
+        out.broken += !is_met(&m->constraints[i], a);
     return out;
 }
 
@@ -454,8 +455,8 @@ static bool is_better(const struct point_worth *a, const struct point_worth *b)
 {
     if (a->is_known != b->is_known)
         return a->is_known;
-    if (a->is_feasible != b->is_feasible)
-        return a->is_feasible;
+    if (a->broken != b->broken)
+        return a->broken < b->broken;
     return a->value > b->value;
 }
 

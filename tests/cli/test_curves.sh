@@ -60,6 +60,10 @@ curve__another_limit__another_point()
     sed -i 's/<= 200/<= 100/' sweep.toml
     run_silently 0
     expect_sql "4|4" "SELECT min(point), max(point) FROM summary WHERE name = 'throughput'"
+    # A condition that no point meets leaves the others.
+    sed -i 's/^subject_to.*/subject_to = ["p99_ttft <= 100", "max_rss < 1"]/' sweep.toml
+    expect_run only_status 0 run --progress none
+    expect_sql "4|4" "SELECT min(point), max(point) FROM summary WHERE name = 'throughput'"
     sed -i 's/<= 100/<= 1/' sweep.toml
     expect_run only_status 0 run --progress none
     expect_sql "2" "SELECT count(DISTINCT attempt_id) FROM breach"
