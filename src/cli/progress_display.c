@@ -322,7 +322,8 @@ static int64_t estimate_ms(void *context)
 static int64_t eta_ms(struct progress_display *d, const struct run_counts *c)
 {
     struct estimated context = {d, c};
-    if (c->finished_now < ETA_FROM && c->ok + c->failed < ETA_FROM)
+    bool stands = c->running == 0 && (c->held > 0 || (c->draining && c->pending > 0)); /* until a person acts */
+    if (stands || (c->finished_now < ETA_FROM && c->ok + c->failed < ETA_FROM))
         return -1;
     const struct work_left now = {c->finished_now, c->running, c->to_come};
     return countdown_left_ms(&d->countdown, now, c->elapsed_ms, estimate_ms, &context);

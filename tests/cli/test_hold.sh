@@ -52,12 +52,13 @@ s->>'\$.states.failed' = 0
 program__away_for_good__given_up_with_a_status_of_its_own()
 {
     vanishing_sweep 'give_up = "1200ms"'
-    run_meshsweep run --progress none
+    run_meshsweep run --progress json
     expect_only_stderr_contains 5 'giving up: the host cannot run jobs: could not be started (exec ./bin/sh): No such '\
 'file or directory; the jobs that are left stay pending'
     expect_sql "3|0|1|9" "SELECT sum(state = 'ok'), sum(state = 'failed'), sum(state = 'held') > 0, sum(state IN \
 ('held', 'pending')) FROM results"
     expect_sql 3 "SELECT count(*) FROM attempt"
+    expect_stderr_matches '"event":"end".*"held":[1-9].*"running":0,.*"eta_ms":null'
     mv away bin
     run_silently 0
     expect_all_ok
