@@ -41,10 +41,16 @@ static const struct {
     {SQLITE_SCHEMA, "another program changed its tables"},
 };
 
+const char *db_advice(int code)
+{
+    return FIND(i, LENGTH(advice_table), advice_table[i].code == (code & 0xff), advice_table[i].advice);
+}
+
 /* SQLite takes these for errors of the disk. */
 static const char *advice_of_errno(int number)
 {
-    return number == EDQUOT
+    return number == ENOSPC ? db_advice(SQLITE_FULL)
+           : number == EDQUOT
                ? "the quota of the disk is reached; free some space and start again: nothing recorded is lost"
            : number == EFBIG
                ? "its file may not grow any further; raise the limit (ulimit -f) and start again: nothing "
@@ -52,31 +58,22 @@ static const char *advice_of_errno(int number)
                : NULL;
 }
 
-const char *db_advice(int code)
-{
-    return FIND(i, LENGTH(advice_table), advice_table[i].code == (code & 0xff), advice_table[i].advice);
-}
-
-/* A cut log looks like one of these to SQLite. */
-static bool may_come_of_a_cut(int code)
-{
-    return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB || (code & 0xff) == SQLITE_IOERR;
-}
-
 int db_error(struct db *db, struct error *e)
 {
-    const int code = sqlite3_errcode(db->handle);
+    const int whole = sqlite3_errcode(db->handle), code = whole & 0xff;
     /* SQLite keeps it for some calls only, and makes none that sets it between a write that failed and here. */
-    const char *of_errno = (code & 0xff) == SQLITE_IOERR ? advice_of_errno(errno) : NULL;
+    const bool has_errno = code == SQLITE_IOERR && whole != SQLITE_IOERR_SHORT_READ;
+    const char *of_errno = has_errno ? advice_of_errno(errno) : NULL;
     const char *advice = of_errno ? of_errno : db_advice(code);
-    if (!of_errno && may_come_of_a_cut(code) && log_watch_explain(db, e) < 0)
+    /* A cut log looks like one of these. */
+    if (!of_errno && (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_IOERR) &&
+        log_watch_explain(db, e) < 0)
         return -1;
     /* One in memory is there for the expressions of a sweep file. */
     const char *where = db->path ? "database " : "an expression failed", *name = db->path ? db->path : "";
     OWNED char *named = shell_fill_file(advice ? advice : "", name);
-    int rc =
-        error_set(e, ERROR_FAILED, "%s%s: %s%s%s", where, name, sqlite3_errmsg(db->handle), advice ? ": " : "", named);
-    return rc;
+    return error_set(e, ERROR_FAILED, "%s%s: %s%s%s", where, name, sqlite3_errmsg(db->handle), advice ? ": " : "",
+                     named);
 }
 
 /* Counts of memory that nobody reads cost every allocation a lock. Refused, and no harm, where SQLite is in use

@@ -708,12 +708,21 @@ static bool may_write_at(const char *path)
     return access(path, W_OK) == 0 && access(directory, W_OK) == 0;
 }
 
-/* A write-ahead log means that a runner is or was at work. Without one, a reader without write access would have to
- * leave one behind. */
+/* A reader of a write-ahead log makes an index of 32 KiB beside it. A full disk has no room for that. */
+static bool is_full(const char *path)
+{
+    struct statfs disk;
+    return statfs(path, &disk) == 0 && disk.f_blocks > 0 && (int64_t)disk.f_bavail * (int64_t)disk.f_bsize < 1 << 16;
+}
+
+/* A write-ahead log means that a runner is or was at work; an empty one on a full disk, that it could do nothing.
+ * Without one, a reader without write access would have to leave one behind. */
 static enum db_mode reading_mode(const char *path)
 {
     OWNED char *absolute = path_absolute(path), *log = xasprintf("%s-wal", absolute);
-    return store_exists(log) ? DB_READ_ONLY : may_write_at(absolute) ? DB_READ_CLEANLY : DB_READ_FROZEN;
+    struct stat status;
+    const bool full = is_full(absolute), has_log = stat(log, &status) == 0 && (status.st_size > 0 || !full);
+    return has_log ? DB_READ_ONLY : !full && may_write_at(absolute) ? DB_READ_CLEANLY : DB_READ_FROZEN;
 }
 
 /* Puts an upgraded copy in the place of a connection to a file of an older version. */
@@ -777,7 +786,7 @@ int store_open_read_only(const char *path, struct db **out, struct error *e)
 
 bool store_is_copy(const struct db *db)
 {
-    return db->is_copy;
+    return db->is_copy || db->mode == DB_READ_FROZEN;
 }
 
 int store_read_versions(const char *path, int64_t *version, int64_t *newest, struct error *e)

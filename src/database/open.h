@@ -37,7 +37,7 @@ enum store_reading {
 };
 int store_open_reading(const char *path, enum store_reading how, struct db **out, struct error *e);
 
-/* Returns whether `db` is the private copy of a file, which does not follow what is written to that. */
+/* Returns whether `db` is the private copy of a file, or one read as such, which does not follow what is written. */
 bool store_is_copy(const struct db *db);
 
 /* The schema's version in the file at `path`, whichever, and that of this program. */

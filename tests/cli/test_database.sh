@@ -450,9 +450,13 @@ END
         echo "third $?"
         sqlite3 -batch small/results.db "PRAGMA integrity_check" \
             "SELECT count(*), sum(state = '\''ok'\''), (SELECT count(*) FROM attempt WHERE state = '\''ok'\'') FROM job"
+        cat /dev/zero >small/fill 2>held.fill
+        "$0" note 1 slow -d small/results.db
+        "$0" status -d small/results.db | grep -c "^ok  *80"
         ' "$meshsweep"
     expect_only_status 0
-    expect_stdout $'first 1\nsecond 1\nthird 0\nok\n80|80|80'
+    expect_stdout $'first 1\nsecond 1\nthird 0\nok\n80|80|80\n1'
+    expect_stderr_contains 'results.db: disk I/O error: the disk is full; free some space and start again'
     expect "[ \"\$(grep -c 'database small/results.db: database or disk is full: the disk is full; free some space \
 and start again: nothing recorded is lost' .stderr)\" = 2 ]"
     expect "grep -qE '^ok.[1-9][0-9]*$' held"
