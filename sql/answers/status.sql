@@ -128,15 +128,21 @@ timed AS MATERIALIZED (
     SELECT job_id, duration_ms FROM attempt WHERE duration_ms IS NOT NULL AND unwatched_ms IS NULL
         AND failure IS NOT 'cancelled' AND failure IS NOT 'lost' AND kind = 'trial' ORDER BY id DESC LIMIT 1000),
 mean (ms) AS MATERIALIZED (SELECT CAST(avg(duration_ms) AS INTEGER) FROM timed),
+-- What a job that runs or is to come takes yet: the repeats that the last run wanted, less those that are ok.
+each_takes (attempts) AS MATERIALIZED (
+    SELECT coalesce(max(1, value ->> 'of' - (SELECT count(*) * 1.0 FROM attempt AS a CROSS JOIN job AS j ON j.id = a.job_id
+            WHERE a.state = 'ok' AND a.kind = 'trial' AND a.superseded IS NULL AND j.sweep_id = (SELECT id FROM this)
+                AND j.state IN ('pending', 'running')) / max(pending + running, 1)), 1)
+    FROM counts LEFT JOIN meta ON name = 'repeat' AND value ->> 'sweep' = (SELECT id FROM this) AND value ->> 'of' > 1),
 -- Until all that will run is done, with as many jobs at a time as run now. Those beyond the first have all before them.
 eta (ms) AS MATERIALIZED (
     SELECT CASE WHEN to_come = 0 AND counts.running = 0 THEN 0 WHEN to_come >= 0 AND now.n > 0
         THEN CAST((1.0 * coalesce(CAST((SELECT ms FROM expected_waiting) AS INTEGER), mean.ms)
-                   * (to_come + now.n - min(now.n, 10))
+                   * ((to_come + now.n) * attempts - min(now.n, 10))
                    + (SELECT coalesce(sum(max(coalesce((SELECT CAST(ms AS INTEGER) FROM expected_running
                                                         WHERE job = a.job_id LIMIT 1), mean.ms) - a.elapsed, 0)), 0)
                       FROM first_running AS a)) / now.n AS INTEGER) END
-    FROM rest, counts, mean, (SELECT count(*) AS n FROM running) AS now),
+    FROM rest, counts, mean, each_takes, (SELECT count(*) AS n FROM running) AS now),
 
 -- Attempts of the newest runner that ended, per second, over the last 200: between it and those before it nothing ran.
 -- A clock may have been set back meanwhile. Device-hours are added up of 100,000 attempts at most: a tenth of a second.
@@ -149,7 +155,7 @@ real (name, value) AS MATERIALIZED (
          WHERE a.kind = 'trial') END
     UNION ALL SELECT 'device_hours_left', (SELECT CASE WHEN to_come + running > 0 AND to_come >= 0 THEN
         (SELECT avg(1.0 * a.duration_ms * j.devices) / 3600000 FROM timed AS a JOIN job AS j ON j.id = a.job_id)
-        * (to_come + running) END FROM rest, counts)
+        * (to_come + running) * attempts END FROM rest, counts, each_takes)
     UNION ALL SELECT 'best', (SELECT value FROM best)
     UNION ALL SELECT 'ratio of ' || host, ratio FROM slow),
 -- As decimals: 15 digits where that is enough. 17 may miss the number by its last bit; the program has it from the

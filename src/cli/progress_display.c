@@ -35,6 +35,7 @@ struct progress_display {
     int64_t looked_ms;
     bool none_waits;
     double mean_ms;                 /* of waiting jobs, or if none waits, of running ones; NaN: unknown */
+    double attempts;                /* that each of them takes yet ([job] repeat) */
     struct describer *describer;    /* NULL until needed */
     const struct metric *objective; /* NULL: not declared as a metric */
     struct buffer line;
@@ -62,6 +63,7 @@ struct progress_display *progress_display_open(enum progress how, struct space *
     d->space = space;
     d->db_path = db_path;
     d->mean_ms = NAN;
+    d->attempts = 1;
     d->looked_ms = -LOOK_EVERY_MS;
     d->sweep = space->sweep;
     d->objective = objective_of(d->sweep);
@@ -81,14 +83,12 @@ void progress_display_close(struct progress_display *d)
 /* --- how long it will take, by the durations of similar jobs --- */
 
 /* A database that cannot be read must not disturb a run. */
-static double mean_of(struct progress_display *d, int64_t waiting)
+static void look(struct progress_display *d, int64_t waiting)
 {
     struct error none = ERROR_INIT;
-    double mean;
     if ((!d->db && store_open_read_only(d->db_path, &d->db, &none) < 0) ||
-        status_expected_ms(d->db, waiting, &mean, &none) < 0)
-        return NAN;
-    return mean;
+        status_expected_ms(d->db, waiting, &d->mean_ms, &d->attempts, &none) < 0)
+        d->mean_ms = NAN;
 }
 
 /* Reads what the first held job waits for, cut to what fits. "": not known. */
@@ -113,11 +113,11 @@ static int64_t by_durations_ms(struct progress_display *d, const struct run_coun
     if (c->elapsed_ms - d->looked_ms >= LOOK_EVERY_MS || (c->pending == 0) != d->none_waits) {
         d->looked_ms = c->elapsed_ms;
         d->none_waits = c->pending == 0;
-        d->mean_ms = mean_of(d, c->pending);
+        look(d, c->pending);
     }
     if (!(d->mean_ms >= SHORT_MS) || c->running <= 0)
         return -1;
-    return countdown_estimate_ms(d->mean_ms, c->to_come, c->running);
+    return countdown_estimate_ms(d->mean_ms * d->attempts, c->to_come, c->running);
 }
 
 /* --- lines --- */
@@ -308,7 +308,8 @@ static int64_t until_all_ran_ms(const struct estimated *x)
     int64_t expected_ms = c->to_come < 0 ? -1 : by_durations_ms(x->display, c);
     if (c->to_come < 0 || expected_ms >= 0)
         return expected_ms;
-    return x->display->rate > 0 ? (int64_t)((double)(c->to_come + c->running) / x->display->rate * 1e3) : -1;
+    const double attempts = (double)(c->to_come + c->running) * x->display->attempts;
+    return x->display->rate > 0 ? (int64_t)(attempts / x->display->rate * 1e3) : -1;
 }
 
 /* No later than the deadline after which nothing new starts. */

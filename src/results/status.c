@@ -51,13 +51,16 @@ int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct erro
     return rc;
 }
 
-int status_expected_ms(struct db *db, int64_t waiting, double *mean_ms, struct error *e)
+int status_expected_ms(struct db *db, int64_t waiting, double *mean_ms, double *attempts, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    if (status_part(db, waiting ? "SELECT ms FROM expected_waiting" : "SELECT avg(ms) FROM expected_running",
+    if (status_part(db,
+                    waiting ? "SELECT ms, attempts FROM expected_waiting, each_takes"
+                            : "SELECT (SELECT avg(ms) FROM expected_running), attempts FROM each_takes",
                     VALUES(sql_null(), sql_null(), sql_null(), sql_null(), sql_int(waiting)), &s, e) < 0)
         return -1;
     int rc = stmt_next(s, e);
     *mean_ms = rc > 0 ? stmt_double_or_nan(s, 0) : (double)NAN;
+    *attempts = rc > 0 ? stmt_double(s, 1) : 1;
     return rc < 0 ? -1 : 0;
 }

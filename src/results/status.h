@@ -19,5 +19,5 @@ int status_part(struct db *db, const char *select, struct sql_values values, str
 int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct error *e);
 
 /* How long jobs will take, from attempts of jobs like them. Mean over the jobs that wait (`waiting` of them; none: over
- * the attempts that run, of any sweep), in milliseconds; NaN when nothing has ended. */
-int status_expected_ms(struct db *db, int64_t waiting, double *mean_ms, struct error *e);
+ * the attempts that run, of any sweep), in milliseconds; NaN when nothing has ended. `*attempts`: runs of each. */
+int status_expected_ms(struct db *db, int64_t waiting, double *mean_ms, double *attempts, struct error *e);

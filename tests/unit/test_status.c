@@ -54,6 +54,13 @@ TEST_WITHIN(status_read__time_left__rest_of_what_runs_and_all_that_waits, open_s
                RUNS(10, "1, 1, 1", 4000) RUNS(11, "1, 1, 2", 4800) RUNS(12, "1, 1, 2", 4950)
                    JOB(13, "1, 1, 2", "pending") JOB(14, "1, 1, 2", "pending"),
                5000, (0 + 100 + 250 + 2 * 300) / 3);
+    /* Each three times, of which one is done and one runs: four are to come. */
+    assert_eta(db,
+               RUNS(10, "1, 1, 2", 4950)
+                   JOB(11, "1, 1, 2", "pending") "INSERT INTO attempt (id, job_id, number, runner_id, state, command) "
+                                                 "VALUES (12, 10, 2, 1, 'ok', '[]');"
+                                                 "INSERT INTO meta VALUES ('repeat', '{\"sweep\": 1, \"of\": 3}')",
+               5000, 250 + 4 * 300);
     /* A clock that went back makes nothing longer than expected. */
     assert_eta(db, RUNS(10, "1, 1, 1", 4000) RUNS(11, "1, 1, 2", 4800), 0, (100 + 300) / 2);
     /* Those that are not listed have all before them: twelve run, of ten of which 100 to 109 are left. */
@@ -69,10 +76,10 @@ TEST_WITHIN(status_read__time_left__rest_of_what_runs_and_all_that_waits, open_s
 
 static void assert_expected(struct db *db, const char *sql, int64_t waiting, double expected_ms)
 {
-    double ms;
+    double ms, attempts;
     must(db, "SAVEPOINT before");
     FAIL_IF(db_exec(db, sql, &e));
-    FAIL_IF(status_expected_ms(db, waiting, &ms, &e));
+    FAIL_IF(status_expected_ms(db, waiting, &ms, &attempts, &e));
     must(db, "ROLLBACK TO before; RELEASE before");
     if (isnan(expected_ms))
         assert_true(isnan(ms));
