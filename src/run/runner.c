@@ -554,10 +554,10 @@ static void heed_signal(struct runner *r, struct wake wake)
 
 static int64_t attempts_to_come(const struct runner *r)
 {
-    int64_t pending = r->result.counts.pending, asked = pending;
-    if (r->source && r->source->to_come)
-        asked = r->source->to_come(r->source->context);
-    return asked < pending ? asked : pending;
+    const int64_t pending = r->result.counts.pending, limit = r->options->job_limit;
+    const int64_t most = limit && limit - r->started_count < pending ? limit - r->started_count : pending;
+    const int64_t asked = r->source && r->source->to_come ? r->source->to_come(r->source->context) : most;
+    return asked < most ? asked : most;
 }
 
 static void count_waiting(struct runner *r)

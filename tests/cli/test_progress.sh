@@ -126,6 +126,9 @@ eta__last_job__of_its_kind()
     expect_no_stdout
     # Two of three seconds each had ended when five of six jobs were done.
     expect_stderr_matches '"done": ?5,.*"eta_ms": ?[23][0-9]{3},'
+    # It ends before those that it was not asked to start.
+    expect_run only_stderr 0 run --progress json -d other.db --limit 3
+    expect_stderr_matches '"event":"end".*"pending":3,.*"eta_ms":0,'
 }
 
 # How it went, by what on_end got.
