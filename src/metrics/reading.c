@@ -557,8 +557,12 @@ static void take_cell(void *bytes, size_t length, void *context)
         in->column = cell;
     else if (!in->has_header && length == strlen(step) && memcmp(text, step, length) == 0)
         in->steps = cell;
-    if (!in->has_header || !parse_number(text, length, &number))
+    if (!in->has_header || !parse_number(text, length, &number)) {
+        const char *comma = memchr(text, ',', length);
+        if (in->has_header && cell == in->column && comma && isdigit((unsigned char)text[length - 1]))
+            note_cut(in->collector, in->reader, text, (size_t)(comma - text), text, length);
         return;
+    }
     if (cell == in->column) {
         in->value = number;
         in->has_value = true;

@@ -43,7 +43,7 @@ csv_file__a_column__samples_with_their_steps()
         file=large.csv <<'END'
 cd $MESHSWEEP_JOB_DIR; mkdir -p logs/v0; \
 printf 'epoch,step,train_loss,val_loss\n0,9,2.5,\n0,19,,3.5\n1,29,"2.25",\n1,39,nan,\n2,4' >logs/v0/metrics.csv; \
-printf '\357\273\277it/s ; step \r\n10.5;1\r\n\r\n12.5;2;99\r\nx;"a ""b"""\r\n 13.5;3\r\n14;4' >speed.csv; \
+printf '\357\273\277it/s ; step \r\n10.5;1\r\n\r\n12.5;2;99\r\n1,5;7\r\nx;"a ""b"""\r\n 13.5;3\r\n14;4' >speed.csv; \
 { echo large; yes 1 | head -c 20000000; } >large.csv
 END
     run_silently 0
@@ -51,7 +51,8 @@ END
         FROM (SELECT * FROM metric WHERE name = 'train_loss' ORDER BY sequence)"
     expect_sql "10.5;12.5;13.5;14.0" \
         "SELECT group_concat(value, ';') FROM (SELECT value FROM metric WHERE name = 'speed' ORDER BY sequence)"
-    expect_sql "0|JSON and CSV files over 16 MiB: 1" "SELECT count(*), (SELECT left_out FROM attempt)
+    expect_sql '0|numbers of which only a part is matched, as in "speed: 1 of 1,5": 1; JSON and CSV files over 16 '\
+'MiB: 1' "SELECT count(*), (SELECT left_out FROM attempt)
         FROM summary WHERE name IN ('absent', 'large')"
     sed -i '/^file = "speed.csv"/d' sweep.toml
     expect_said only_stderr_contains 2 "csv needs file, because the job's output is not a table" check
