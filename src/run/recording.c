@@ -210,13 +210,13 @@ static void add_elsewhere(const struct recording *r, const struct attempt_output
     const char *name = r->sweep->objectives[0].metric;
     const char *const *read = measures_inputs(measures, name);
     const struct metric *m = job_find_metric(&r->sweep->job, read && read[0] ? read[0] : name);
-    char *file = m && m->reader != READER_FILE && !m->file ? unread_file(output) : NULL;
-    if (file)
+    OWNED char *file = m && m->reader != READER_FILE && !m->file ? unread_file(output) : NULL;
+    const struct job_config *job = &r->sweep->job;
+    if (file && !ANY(i, job->metric_count, job->metrics[i].file && strcmp(job->metrics[i].file, file) == 0))
         buffer_printf(text,
                       "; it may be in %s, which is not read; if the job writes that file to {job_dir}, set file = "
                       "\"%s\" under [job.metrics.%s]",
                       file, file, m->name);
-    free(file);
     const bool is_regex = m && m->reader == READER_REGEX && !m->file && output->log && r->samples.cut_numbers == 0;
     OWNED char *line = is_regex ? unread_line(m->pattern, output->log) : NULL;
     if (line)

@@ -297,6 +297,9 @@ writes that file to {job_dir}, set file = \"out.txt\" under [job.metrics.v]
 3|exit status 0, but the objective v was not reported" "SELECT job_id, message FROM attempt ORDER BY job_id"
     run_meshsweep why 3
     expect_only_stdout_contains 0 'numbers are read from the output, or from the file in {job_dir} that `file` under'
+    printf '[job.metrics.w]\nfile = "train.log"\nkey = "w"\n' >>sweep.toml
+    expect_run only_status 3 run --progress none -d w.db
+    expect_sql 1 "SELECT count(*) FROM attempt WHERE message LIKE '%which is not read%'" w.db
     rm -r results.db*
     job_lines 'objective = "max:v"' "$(regex_metric v)
 file = \"tr*.log\"
