@@ -44,9 +44,11 @@ int cluster_complete(struct cluster *c, struct error *e)
     double adapter = c->device->adapter_bytes_per_s > 0 ? c->device->adapter_bytes_per_s : 25e9;
     fill_real(&c->inter_bytes_per_s, adapter / sqrt(cluster_is_partial(c) ? (double)c->devices_per_node : 1));
     fill_real(&c->usable_bytes, c->device->usable_bytes);
+    fill_real(&c->pcie_bytes_per_s, c->device->host_link_bytes_per_s);
     fill_real(&c->pcie_bytes_per_s,
               fmin(fmax(c->device->link_bytes_per_s <= SLOT_MOST ? c->device->link_bytes_per_s : adapter, SLOT_LEAST),
                    SLOT_MOST));
+    fill_real(&c->host_bytes_per_s, c->device->host_memory_bytes_per_s * (double)c->devices_per_node);
     fill_real(&c->host_bytes_per_s, 75e9);
     return 0;
 }

@@ -47,6 +47,8 @@
 #define WEIGHT_CAST 6.0        /* a weight, or its gradient, read in one width and written in the other */
 #define LOSS_HALVES 6.0        /* half all-reduces: maximum, predicted logit and sum */
 #define SWEEPS 8.0             /* passes over a saved activation that the term's weight includes */
+#define TORCH_LINK 50e9        /* bytes/s, the most that torch's own offload was seen to reach: step_time.h */
+#define TORCH_HOST 75e9        /* and of a node, where its optimizer steps there */
 #define OPTIMIZER_TRAFFIC 30.0 /* bytes per parameter with a master copy: states read and written, gradient read */
 
 struct terms {
@@ -875,9 +877,10 @@ static void add_offload(const struct plan_time *t, double parameters, double sha
         return;
     if (t->plan->offload == OFFLOAD_PARAMETERS)
         moved += 4 * mine * m;
-    out->x[TIME_OFFLOAD] += moved / t->cluster->pcie_bytes_per_s + host_traffic(t) * mine *
-                                                                       (double)t->cluster->devices_per_node /
-                                                                       t->cluster->host_bytes_per_s;
+    bool is_torch = t->framework->time.host_accumulates == 0;
+    double link = fmin(t->cluster->pcie_bytes_per_s, is_torch ? TORCH_LINK : INFINITY);
+    double host = fmin(t->cluster->host_bytes_per_s, is_torch ? TORCH_HOST : INFINITY);
+    out->x[TIME_OFFLOAD] += moved / link + host_traffic(t) * mine * (double)t->cluster->devices_per_node / host;
 }
 
 /* Sharded parameters are prefetched and buckets overlap, whatever the plan says. Where unfused adapters are units of

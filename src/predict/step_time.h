@@ -111,6 +111,8 @@
  *                 sum in fp32, and back 2·(m - 1), under stage 3 2·m (with m = 1 below it only the 4)
  *                 per parameter of a node / host memory: 7 numbers of the states' width; with a master copy 28, 8
  *                 to scale the gradient and 6 to narrow the weight
+ *                 torch's own offload (FSDP) is no faster on Grace, whose link and memory DeepSpeed uses: 13 rows
+ *                 of Llamas of 0.08B to 19B on 2 and 16 GH200 (tests/data/unseen/lai-proj.csv)
  *                 adapters: and, where parameters are offloaded, the frozen weights for each gather, as stored
  *   step          trained tensors of a rank / 500: AdamW on lists of tensors takes 50 us each (15.6 ms for a    [34]
  *                 ResNet-101's 314), the norm of all gradients 9

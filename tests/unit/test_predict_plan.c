@@ -358,14 +358,24 @@ TEST(cluster_complete__link_domain__of_the_device_or_the_host)
 TEST(cluster_complete__slot__of_the_generation)
 {
     ROWS(rows, const char *device; double slot) = {
-        {"V100-16GB", 12.5e9}, {"T4", 12.5e9}, {"A100-80GB", 25e9}, {"RTX-4090", 25e9},
-        {"A40", 25e9},         {"H100", 50e9}, {"RTX-5090", 50e9},  {"B300", 50e9},
+        {"V100-16GB", 12.5e9}, {"T4", 12.5e9},     {"A100-80GB", 25e9}, {"RTX-4090", 25e9}, {"A40", 25e9},
+        {"H100", 50e9},        {"RTX-5090", 50e9}, {"B300", 50e9},      {"GH200", 450e9},   {"GB200", 225e9},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct cluster c = {.device = device_find(NULL, rows[i].device)};
         FAIL_IF(cluster_complete(&c, &e));
         assert_true(c.pcie_bytes_per_s == rows[i].slot);
     }
+}
+
+/* Each device of Grace has its own memory of the host, those of a host elsewhere have one together. */
+TEST(cluster_complete__host_memory__of_each_device_or_of_the_host)
+{
+    struct cluster grace = {.device = device_find(NULL, "GH200"), .devices_per_node = 4};
+    struct cluster other = {.device = device_find(NULL, "H100"), .devices_per_node = 4};
+    FAIL_IF(cluster_complete(&grace, &e));
+    FAIL_IF(cluster_complete(&other, &e));
+    assert_true(grace.host_bytes_per_s == 4 * 384e9 && other.host_bytes_per_s == 75e9);
 }
 
 TEST(cluster_complete__not_a_number__refused)

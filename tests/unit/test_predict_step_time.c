@@ -306,6 +306,19 @@ TEST(step_predict__fsdp2_pipeline__sends_a_stage_once)
     assert_true(deepspeed > term(BUT(plan, it.micro_batches = 8), "deepspeed", TIME_DATA_INTER));
 }
 
+/* DeepSpeed has all of a host of Grace, torch no more than of another's. */
+TEST(step_predict__offload_on_grace__of_deepspeed_alone)
+{
+    struct training_plan plan = {.data = 4, .zero_stage = 3, .offload = OFFLOAD_OPTIMIZER, .sequence = 512};
+    struct cluster grace = {.device = device_find(NULL, "GH200"), .devices_per_node = 4};
+    struct cluster slot = grace;
+    slot.pcie_bytes_per_s = 50e9;
+    slot.host_bytes_per_s = 75e9;
+    const struct architecture a = gpt(4, 256, 4);
+    assert_true(predict(a, plan, grace, "fsdp").seconds == predict(a, plan, slot, "fsdp").seconds);
+    assert_true(predict(a, plan, grace, "deepspeed").seconds < predict(a, plan, slot, "deepspeed").seconds);
+}
+
 /* Its products are a rank's share where states are sharded, and all where weights are, too. */
 TEST(step_predict__muon__orthogonalises_once_a_step)
 {
