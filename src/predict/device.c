@@ -13,8 +13,11 @@ static const struct bound double_bounds[] = {
     FIELD(pcie_bytes_per_s, 0, 1e15),  FIELD(host_bytes_per_s, 0, 1e15),  FIELD(inter_latency_s, 0, 1),
 };
 
-#define SLOT_LEAST 12.5e9 /* PCIe of the third generation */
-#define SLOT_MOST 50e9    /* and of the fifth */
+#define NETWORK_STEP 14e-6 /* seconds, NCCL's protocol for large messages: to another node, */
+#define TREE_STEP 4e-6     /* over NVLink in a tree, */
+#define RING_STEP 3.4e-6   /* and over NVLink in a ring */
+#define SLOT_LEAST 12.5e9  /* PCIe of the third generation */
+#define SLOT_MOST 50e9     /* and of the fifth */
 
 static void fill_real(double *field, double value)
 {
@@ -51,4 +54,23 @@ int cluster_complete(struct cluster *c, struct error *e)
     fill_real(&c->host_bytes_per_s, c->device->host_memory_bytes_per_s * (double)c->devices_per_node);
     fill_real(&c->host_bytes_per_s, 75e9);
     return 0;
+}
+
+static double crossing_latency(const struct cluster *c)
+{
+    return NETWORK_STEP + CLUSTER_TRIPS * c->inter_latency_s;
+}
+
+double cluster_ring_latency(const struct cluster *c, double ranks, double nodes)
+{
+    return (ranks - nodes) * RING_STEP + (nodes - 1) * crossing_latency(c);
+}
+
+double cluster_all_reduce_latency(const struct cluster *c, double ranks, double apart)
+{
+    double nodes = ceil(ranks * apart / (double)c->link_domain);
+    if (nodes <= 1)
+        return 0;
+    double tree = (ranks / nodes - 1) * TREE_STEP + log2(nodes) * crossing_latency(c);
+    return 2 * fmin(cluster_ring_latency(c, ranks, nodes), tree);
 }

@@ -10,6 +10,7 @@
 #include "util/error.h"
 
 #define PRODUCT_SHARE_A100 0.869
+#define CLUSTER_TRIPS 2.0 /* adapter latencies per step: the data, and the flush that makes it visible */
 #define VECTOR_SHARE_A100 (19.18 / 19.5)
 
 /* Zero means the device's own, or the value named. */
@@ -37,3 +38,10 @@ bool cluster_is_partial(const struct cluster *c);
 /* Fills in the defaults; -1 (ERROR_USAGE), with `c` as it was, without a device or with a number that is not
  * finite, negative, or absurdly large. */
 int cluster_complete(struct cluster *c, struct error *e);
+
+/* Latency of a large gather or scatter in NCCL's model, which is a ring; for a completed cluster. */
+double cluster_ring_latency(const struct cluster *c, double ranks, double nodes);
+
+/* Latency of a large all-reduce in NCCL's model, the lower of ring and tree; 0 within a link domain. `apart`: distance
+ * in ranks between neighbours. */
+double cluster_all_reduce_latency(const struct cluster *c, double ranks, double apart);

@@ -31,15 +31,11 @@
 #define LARGE_HEADS (370.0 / 297)                 /* of the kernel's time with heads of 128, with those of 256 */
 #define EFFICIENT_SHARE 0.43                      /* of FlashAttention-2's rate, that sdpa's kernel with a mask has */
 #define SHORT_SEQUENCE 4096.0                     /* tokens, up to which all of it is */
-#define TRIPS 2.0       /* adapter latencies per step: the data, and the flush that makes it visible */
-#define LINK_SHARE 0.65 /* of a link's bandwidth that is delivered: predict.toml */
+#define LINK_SHARE 0.65                           /* of a link's bandwidth that is delivered: predict.toml */
 #define ADAPTER_SHARE 0.9
 #define CONTENTION (0.189 / 1.189) /* share of hidden time that counts: computation takes 18.9 % longer */
 #define KEPT 2.0                   /* bytes of a score: layer_score_bytes */
 #define KEPT_WITH_DROPOUT 5.0      /* with its mask and output */
-#define NETWORK_STEP 14e-6         /* seconds, NCCL's protocol for large messages: to another node, */
-#define TREE_STEP 4e-6             /* over NVLink in a tree, */
-#define RING_STEP 3.4e-6           /* and over NVLink in a ring */
 #define NORM_FORWARD 32.0          /* bytes per number: step_time.h */
 #define NORM_BACKWARD 86.0
 #define WIDE_FORWARD 24.0 /* bytes per hidden unit under autocast: step_time.h */
@@ -322,7 +318,7 @@ static double collective_steps(const struct plan_time *t)
     if (t->tensor <= node)
         return log2(t->tensor) / 2;
     double step = t->framework->time.nominal[TIME_TENSOR_STEPS];
-    double crossing = ceil(t->tensor / node) * TRIPS * t->cluster->inter_latency_s;
+    double crossing = ceil(t->tensor / node) * CLUSTER_TRIPS * t->cluster->inter_latency_s;
     return t->tensor - 1 + (step > 0 ? crossing / step : 0);
 }
 
@@ -769,27 +765,6 @@ static void add_data_group(const struct plan_time *t, double volume, double rank
         out->x[TIME_DATA_INTER] += volume / ring_speed(t, ranks, apart);
 }
 
-static double crossing_latency(const struct plan_time *t)
-{
-    return NETWORK_STEP + TRIPS * t->cluster->inter_latency_s;
-}
-
-/* Latency of a large gather or scatter in NCCL's model, which is a ring. */
-static double ring_latency(const struct plan_time *t, double ranks, double nodes)
-{
-    return (ranks - nodes) * RING_STEP + (nodes - 1) * crossing_latency(t);
-}
-
-/* Latency of a large all-reduce in NCCL's model, the lower of ring and tree. */
-static double all_reduce_latency(const struct plan_time *t, double ranks, double apart)
-{
-    double nodes = ceil(ranks * apart / (double)t->cluster->link_domain);
-    if (nodes <= 1)
-        return 0;
-    double tree = (ranks / nodes - 1) * TREE_STEP + log2(nodes) * crossing_latency(t);
-    return 2 * fmin(ring_latency(t, ranks, nodes), tree);
-}
-
 /* Adds the latency of units that are gathered and reduced one by one. */
 static void add_unit_latency(const struct plan_time *t, struct terms *out)
 {
@@ -798,7 +773,7 @@ static void add_unit_latency(const struct plan_time *t, struct terms *out)
     enum time_term term = waits_for_links(t, t->shards, t->tensor) ? TIME_DATA_INTRA : TIME_DATA_INTER;
     double weight = t->framework->time.nominal[term];
     if (is_sharded_at_rest(t) && !holds_stage(t) && t->shards > 1 && weight > 0)
-        out->x[term] += collectives * ring_latency(t, t->shards, nodes) / weight;
+        out->x[term] += collectives * cluster_ring_latency(t->cluster, t->shards, nodes) / weight;
 }
 
 /* Parameters by which a bucket exceeds its size on average, as it includes the whole tensor that fills it. A layer has
@@ -821,7 +796,8 @@ static void add_buckets(const struct plan_time *t, double parameters, double ran
 {
     double full = t->framework->time.bucket_bytes / t->framework->memory.parameter;
     if (full > 0 && t->plan->zero_stage == 0)
-        out->x[TIME_DATA_INTER] += ceil(parameters / (full + bucket_excess(t))) * all_reduce_latency(t, ranks, apart) /
+        out->x[TIME_DATA_INTER] += ceil(parameters / (full + bucket_excess(t))) *
+                                   cluster_all_reduce_latency(t->cluster, ranks, apart) /
                                    t->framework->time.nominal[TIME_DATA_INTER];
 }
 
