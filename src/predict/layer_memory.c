@@ -4,7 +4,8 @@
 
 #include "predict/mixer.h"
 
-#define EAGER_NORMS 8.0 /* as in hf-trainer.toml */
+#define EAGER_NORMS 8.0       /* as in hf-trainer.toml */
+#define EAGER_CAST_BYTES 35.0 /* per number and cast: layer_memory.h */
 
 double layer_outer_degree(const struct training_plan *plan)
 {
@@ -229,6 +230,16 @@ double layer_cast_bytes(const struct architecture *a, const struct training_plan
     if (!layer_is_narrow(plan))
         return 0;
     return (1 - layer_share_in_bf16(a, plan)) * plan_tokens(plan) * (2 + width) * cast_numbers(a, plan) /
+           (double)plan->tensor;
+}
+
+double layer_eager_cast_bytes(const struct architecture *a, const struct training_plan *plan)
+{
+    double norms = 5 * (double)a->hidden * plan_layer_share(plan, a); /* of queries, keys, values, gate and up */
+    struct layer_parameters layer;
+    architecture_layer(a, &layer);
+    double weights = layer.attention + layer.mlp;
+    return 2 * EAGER_CAST_BYTES * (plan_tokens(plan) * (cast_numbers(a, plan) + norms) + weights) /
            (double)plan->tensor;
 }
 

@@ -98,6 +98,12 @@ double layer_share_in_bf16(const struct architecture *a, const struct training_p
  * columnwise usage of quantizers). Norms return their output already cast. 0 for other plans. */
 double layer_cast_bytes(const struct architecture *a, const struct training_plan *plan);
 
+/* The same where torch's operations scale and cast, one after the other: absolute values (2 bytes read, 2 written), the
+ * largest (2 read), in fp32 (2, 4), scaled (4, 4), clamped (4, 4), in 8 bits (4, 1), and in the other order (1, 1).
+ * Each product's input, weight and output gradient are cast for two of its three passes, but experts' are not
+ * (pytorch/ao, torchao/float8: float8_scaling_utils.py, float8_training_tensor.py and float8_linear.py). */
+double layer_eager_cast_bytes(const struct architecture *a, const struct training_plan *plan);
+
 /* Tokens of the busiest rank's experts divided by the mean. */
 double layer_imbalance(const struct training_plan *plan, const struct memory_coefficients *c);
 

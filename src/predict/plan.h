@@ -132,6 +132,10 @@ enum norm_kernel { NORMS_FRAMEWORK = 0, NORMS_FUSED, NORMS_EAGER };
  * fused_ops/unsloth_lora). */
 enum adapter_kernel { ADAPTERS_FRAMEWORK = 0, ADAPTERS_FUSED };
 
+/* Scales and casts of products in fp8. FRAMEWORK, FUSED: one kernel (Transformer Engine); EAGER: torch's operations,
+ * one after the other, unless the plan is compiled. */
+enum cast_kernel { CASTS_FRAMEWORK = 0, CASTS_FUSED, CASTS_EAGER };
+
 /* LOOPED: one expert's products after another's; GROUPED: all experts' products at once. */
 enum expert_kernel { EXPERTS_FRAMEWORK = 0, EXPERTS_LOOPED, EXPERTS_GROUPED };
 
@@ -222,6 +226,7 @@ struct training_plan {
     int64_t frozen_layers; /* leading layers that are not trained, nor is the embedding then */
     enum norm_kernel norms;
     enum adapter_kernel adapters;
+    enum cast_kernel casts;
     enum expert_kernel experts;
     enum quantization_kernel quantized_by;
     bool padding_mask; /* attention of the framework or of sdpa gets one */

@@ -17,6 +17,7 @@
 #define GRAPH_LAUNCHES 0.01             /* one of about a hundred: step_time.h */
 #define UNPACK_LAUNCHES 0.09            /* nine operations: step_time.h */
 #define CAST_LAUNCHES 0.04              /* of input, weight and both gradients of a product */
+#define EAGER_CASTS 0.54                /* six casts of nine kernels per product */
 #define UNPACK_BYTES 18.0               /* per weight, beside those stored */
 #define PLAIN_MODULES 4.0               /* of a layer: itself, its attention, its MLP, and its activation */
 #define COPY_LAUNCHES 0.005             /* share of a layer's: a view and a copy, without a graph */
@@ -610,6 +611,13 @@ static double autocast_traffic(const struct plan_time *t)
     return is_cast(t) ? WEIGHT_CAST * weights + numbers * (WIDE_FORWARD * forward + WIDE_BACKWARD * backward) : 0;
 }
 
+/* Returns whether torch's operations, one after the other, scale and cast to fp8. */
+static bool casts_eagerly(const struct training_plan *plan)
+{
+    return plan->casts == CASTS_EAGER && plan->precision == PRECISION_FP8 && !plan->compiled &&
+           plan->tuning == TUNING_FULL;
+}
+
 /* The launches of a layer that the device waits for. Uses the weights before calibration, so that the sum stays linear
  * in the fitted ones. */
 static double waited_launches(const struct plan_time *t, const struct terms *of_device)
@@ -622,7 +630,9 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
             (1 + modules +
              (t->plan->adapters == ADAPTERS_FUSED ? FUSED_LAUNCHES : ADAPTER_LAUNCHES) * t->adapters.modules) +
         quantised_launches(t) + hook_launches(t) + unit_launches(t) +
-        (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) + t->framework->time.checkpoint_launches * t->again +
+        (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) +
+        (casts_eagerly(t->plan) ? EAGER_CASTS * layer_matrices(t) : 0) +
+        t->framework->time.checkpoint_launches * t->again +
         t->framework->time.collective_launches *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
@@ -641,7 +651,8 @@ static struct terms layer_terms(const struct plan_time *t)
         narrow.norms = NORMS_FUSED;
     double times = tuning_is_wide(t->a, &narrow, memory) && (t->a->dropout || !is_cast(t)) ? 2 : 1;
     double set = times * (layer_memory_set(t->a, &narrow, memory) - score_bytes(t));
-    double traffic = score_traffic(t) + norm_traffic(t) + autocast_traffic(t) + layer_cast_bytes(t->a, t->plan) +
+    double traffic = score_traffic(t) + norm_traffic(t) + autocast_traffic(t) +
+                     (casts_eagerly(t->plan) ? layer_eager_cast_bytes : layer_cast_bytes)(t->a, t->plan) +
                      (t->plan->tuning != TUNING_FULL ? tuning_bytes(t) : 0);
     out.x[TIME_ELEMENTWISE] = (swept_bytes(t, set) / 3 + traffic / SWEEPS) / t->bandwidth;
     add_layer_products(t, &out);

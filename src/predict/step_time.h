@@ -134,7 +134,8 @@
  *            backward pass only if it gathers again, and a scatter and four copies (flattened, divided twice, cast)
  *            where it reduces [24]; plus collective_launches (coefficients.h) per collective of tensor parallelism, and
  *            0.04 per matrix for torch.autocast, which casts its input and weight, and both gradients, in kernels of
- *            their own unless they are compiled [28], and checkpoint_launches with full recompute. All this, and copies
+ *            their own unless they are compiled [28], 0.54 per matrix for fp8 by torch's operations
+ *            (layer_eager_cast_bytes), and checkpoint_launches with full recompute. All this, and copies
  *            of gathered tensors, by the device's launch_factor (devices.toml); with CUDA graphs a hundredth
  *            (docs.nvidia.com/dl-cuda-graph: a layer is one). Experts that are not looped over have routing_launches
  *            and grouped_launches for each of the rank (coefficients.h), with full recompute times 4/3, too; a layer's

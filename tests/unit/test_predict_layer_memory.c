@@ -224,6 +224,20 @@ TEST(layer_cast_bytes__dense_latent_and_experts__what_products_read_and_gradient
     assert_close(cast_bytes(a, plan), 64 * 4 * (down + up + output + routed + shared), 1e-12);
 }
 
+/* Each number that a product reads or gives a gradient of, and each weight, for two of three passes. */
+TEST(layer_eager_cast_bytes__dense__all_numbers_twice)
+{
+    struct architecture a = gpt(4, 1024, 8);
+    struct training_plan plan = {.tensor = 2, .micro_batch = 2, .sequence = 64, .precision = PRECISION_FP8};
+    a.gated_mlp = true;
+    FAIL_IF(architecture_complete(&a, &e) || plan_complete(&plan, &a, &e));
+    struct layer_parameters layer;
+    architecture_layer(&a, &layer);
+    double inputs = (4 + 2) * 1024 + 4096, gradients = (4 + 1) * 1024 + 2 * 4096, tokens = 2 * 64;
+    assert_close(layer_eager_cast_bytes(&a, &plan),
+                 35 * 2 * (tokens * (inputs + gradients) + layer.attention + layer.mlp) / 2, 1e-12);
+}
+
 /* Weights that are not trained want no second layout of what is read, nor of gradients. */
 TEST(layer_cast_bytes__adapters__written_once)
 {

@@ -276,3 +276,21 @@ TEST(predict__many_plans__predictions_per_second)
     double seconds = (double)(clock() - began + 1) / CLOCKS_PER_SEC;
     print_message("%.2f million plans per second, memory and time (%.0f)\n", ROUNDS / seconds / 1e6, sum / sum);
 }
+
+/* Llama 8B with 4,096 tokens on one GH200 (tests/data/unseen/large-scale-ai-teams.csv): 0.513 s in bf16, 0.855 in
+ * torchao's fp8 without a compiler and 0.385 with one. */
+TEST(step_predict__fp8_by_torch_operations__slower_than_bf16_unless_compiled)
+{
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 32, 4096, 32, 131072);
+    struct training_plan plan = {.sequence = 4096, .flash_attention = true, .weights = WEIGHTS_16};
+    a.kv_heads = 8;
+    a.ffn = 14336;
+    double bf16 = predict(a, plan, on("GH200"), "torch-ddp").seconds;
+    plan.precision = PRECISION_FP8;
+    double fused = predict(a, plan, on("GH200"), "torch-ddp").seconds;
+    plan.casts = CASTS_EAGER;
+    assert_close(predict(a, plan, on("GH200"), "torch-ddp").seconds, bf16 * 0.855 / 0.513, 0.15);
+    plan.compiled = true;
+    double compiled = predict(a, plan, on("GH200"), "torch-ddp").seconds;
+    assert_true(compiled < bf16 && compiled <= fused);
+}
