@@ -797,24 +797,36 @@ static int take_command(struct drafted *w, struct error *e)
     return rc;
 }
 
-/* If the text so far has tp, pp or cp, by any name, and no dp, dp is the rest of the devices. */
+char *new_sweep_derived(const bool *has)
+{
+    static const char *const degrees[] = {DEGREES_BESIDE_DP};
+    OWNED_BUFFER product = BUFFER_INIT;
+    size_t count = 0;
+    for (size_t i = 0; i < LENGTH(degrees); i++)
+        if (has[i])
+            buffer_printf(&product, "%s%s", count++ ? " * " : "", degrees[i]);
+    return count ? xasprintf("[derive]\ndp = \"gpus / %s%s%s\"   # data parallelism takes the other devices\n",
+                             count > 1 ? "(" : "", buffer_text(&product), count > 1 ? ")" : "")
+                 : NULL;
+}
+
+/* If the text so far has such degrees, by any name, and no dp. */
 static void add_derived(struct buffer *out)
 {
-    static const char *const degrees[] = {"tp", "pp", "cp"};
+    static const char *const degrees[] = {DEGREES_BESIDE_DP};
     struct sweep *sweep = NULL;
     struct space *space = NULL;
     struct error e = ERROR_INIT;
-    OWNED_BUFFER product = BUFFER_INIT;
-    size_t index, count = 0;
+    bool has[LENGTH(degrees)] = {false};
+    size_t index;
     if (sweep_parse("sweep.toml", out->data, out->length, &sweep, &e) == 0 &&
         space_build(sweep, &(struct space_options){0}, &space, &e) == 0 &&
         names_resolve(&space->names, "dp", &index) == RESOLVED_UNKNOWN)
         for (size_t i = 0; i < LENGTH(degrees); i++)
-            if (names_resolve(&space->names, degrees[i], &index) == RESOLVED_KEY)
-                buffer_printf(&product, "%s%s", count++ ? " * " : "", degrees[i]);
-    if (count)
-        buffer_printf(out, "\n[derive]\ndp = \"gpus / %s%s%s\"   # data parallelism takes the other devices\n",
-                      count > 1 ? "(" : "", buffer_text(&product), count > 1 ? ")" : "");
+            has[i] = names_resolve(&space->names, degrees[i], &index) == RESOLVED_KEY;
+    OWNED char *derived = new_sweep_derived(has);
+    if (derived)
+        buffer_printf(out, "\n%s", derived);
     space_free(space);
     sweep_free(sweep);
 }

@@ -1,6 +1,8 @@
 /* Writes the text of a new, commented sweep file from a command, axes and a log. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "draft/log_readers.h"
 #include "util/buffer.h"
 #include "util/error.h"
@@ -16,3 +18,10 @@ struct new_sweep {
     char *const *environment; /* the user's: what the command reads of it is passed on; NULL: nothing */
 };
 int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e);
+
+/* The degrees of parallelism that together with dp use all devices of a job. */
+#define DEGREES_BESIDE_DP "tp", "pp", "cp"
+
+/* [derive] with dp as the rest of the devices, for jobs that have those of the degrees for which `has` is true. NULL:
+ * none is. The caller's. */
+char *new_sweep_derived(const bool *has);

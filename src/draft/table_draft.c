@@ -8,8 +8,11 @@
 
 #include "config/sweep.h"
 #include "database/db.h"
+#include "draft/new_sweep.h"
 #include "draft/table_shape.h"
 #include "predict/input_table.h"
+#include "report/saying.h"
+#include "results/json.h"
 #include "sweep_file/devices.h"
 #include "toml/known.h"
 #include "util/memory.h"
@@ -236,17 +239,10 @@ static bool column_is_numeric(const struct draft_column *c)
     return c->numbers > 0 && has_one_kind && 2 * c->numbers >= c->filled - c->absent;
 }
 
-/* What knowledge of tables says of a word: of "states", "seconds"; NULL: nothing. */
-static const struct toml_node *known_word(const char *table, const char *word)
-{
-    const struct toml_node *words = known("table", table);
-    return FIND(i, words->child_count, strcasecmp(words->children[i].key, word) == 0, &words->children[i]);
-}
-
 /* The outcome that a table's word means: "ok" or a failure class, "" if not ended; NULL: a person has to say. */
 static const char *outcome_of_word(const char *word)
 {
-    const struct toml_node *state = known_word("states", word);
+    const struct toml_node *state = table_word("states", word);
     return state ? state->text : NULL;
 }
 
@@ -310,15 +306,6 @@ static bool is_date(const struct draft_column *c)
     const size_t digits = strspn(text, "0123456789");
     return (digits == 4 && text[4] == '-' && strspn(text + 5, "0123456789") == 2) ||
            (digits > 0 && digits < 3 && text[digits] == ':');
-}
-
-/* The column of an export of meshsweep with that name, if some rows have it; NULL: none, or the table is another's. */
-static const struct draft_column *own_column(const struct import_draft *d, const char *name)
-{
-    const struct draft_column *found = NULL;
-    for (size_t i = 0; d->is_export && i < d->count; i++)
-        found = strcmp(d->columns[i].name, name) == 0 && d->columns[i].filled ? &d->columns[i] : found;
-    return found;
 }
 
 /* The section that it belongs to as a key. */
@@ -430,199 +417,6 @@ static bool columns_divide(const struct import_draft *d, const struct device_col
     return true;
 }
 
-/* `sql`, which it takes, where that is a number: NULL for a word. */
-static char *unless_word(const struct draft_column *c, char *sql)
-{
-    struct buffer out = BUFFER_INIT;
-    buffer_printf(&out, "iif(%s", c->sql);
-    if (c->words.count > WORDS_MOST)
-        buffer_add_text(&out, " NOT GLOB '[-+.0-9]*'");
-    for (size_t i = 0; i < c->words.count && c->words.count <= WORDS_MOST; i++) {
-        buffer_add_text(&out, i ? ", " : " IN (");
-        buffer_add_quoted(&out, c->words.items[i], '\'');
-    }
-    buffer_printf(&out, "%s, NULL, %s)", c->words.count > WORDS_MOST ? "" : ")", sql);
-    free(sql);
-    return buffer_take(&out);
-}
-
-/* SQL that converts a number to the column's unit: " * CASE …". */
-static void add_unit_factors(const struct draft_column *c, struct buffer *sql)
-{
-    buffer_printf(sql, " * CASE ltrim(%s, '+-.,0123456789eE')", c->sql);
-    for (size_t i = 1; i < c->units.count; i++) {
-        double factor = 1;
-        column_unit_factor(c, c->units.items[i], &factor);
-        buffer_add_text(sql, " WHEN ");
-        buffer_add_quoted(sql, c->units.items[i], '\'');
-        buffer_printf(sql, " THEN %.15g", factor);
-    }
-    buffer_add_text(sql, " ELSE 1 END");
-}
-
-/* The column's number as SQL: without unit and commas between thousands, NULL for a word. Where some cells are numbers
- * only with a decimal comma in a column of points, they stay what they are, and the import refuses their rows. */
-static char *number_sql(const struct draft_column *c)
-{
-    struct buffer sql = BUFFER_INIT;
-    const bool has_comma = c->has_commas && c->notation == DECIMAL_POINT;
-    const bool is_mixed = has_comma && c->in[DECIMAL_POINT].count < c->numbers;
-    const char *unit = c->units.count == 1 ? column_unit(c) : "";
-    if (is_mixed)
-        buffer_printf(&sql, "iif(instr(%s, ','), %s, ", c->sql, c->sql);
-    buffer_printf(&sql, "%s%s%s%s%s", c->units.count > 1 ? "(" : "", unit[0] ? "replace(" : "",
-                  has_comma ? "replace(" : "", c->sql, has_comma ? ", ',', '')" : "");
-    if (unit[0]) {
-        buffer_add_text(&sql, ", ");
-        buffer_add_quoted(&sql, unit, '\'');
-        buffer_add_text(&sql, ", '')");
-    }
-    buffer_add_text(&sql, unit[0] || has_comma || c->units.count > 1 ? " + 0.0" : "");
-    if (c->units.count > 1) {
-        buffer_add_char(&sql, ')');
-        add_unit_factors(c, &sql);
-    }
-    buffer_add_text(&sql, is_mixed ? ")" : "");
-    return c->words.count ? unless_word(c, buffer_take(&sql)) : buffer_take(&sql);
-}
-
-/* "ZeRO-1", "stage 2": a ZeRO stage and its name. */
-static bool is_named_stage(const struct draft_column *c)
-{
-    bool is = c->numbers == 0 && c->words.count > 0 && c->words.count <= WORDS_MOST;
-    for (size_t i = 0; i < c->words.count && is; i++) {
-        const char *word = c->words.items[i], *digit = word + strcspn(word, "0123456789");
-        is = (strcasestr(word, "zero") == word || strcasestr(word, "stage") == word) && *digit && digit[1] == '\0';
-    }
-    return is;
-}
-
-static char *value_sql(const struct draft_column *c)
-{
-    return column_is_numeric(c) && !column_unit(c)[0] ? number_sql(c)
-           : is_named_stage(c)                        ? xasprintf("substr(%s, -1) + 0", c->sql)
-                                                      : xstrdup(c->sql);
-}
-
-/* NAME = "SQL"; `sql` is freed. */
-static void add_expression(struct buffer *out, const char *name, char *sql)
-{
-    buffer_printf(out, "%s = ", name);
-    buffer_add_toml_string(out, "", sql, "\n");
-    free(sql);
-}
-
-/* The word after the last "_" of its key: "runtime_min". */
-static const char *last_word(const struct draft_column *c)
-{
-    const char *word = strrchr(c->key, '_');
-    return word ? word + 1 : "";
-}
-
-/* The column's unit, from its cells or its name. */
-static const char *unit_of(const struct draft_column *c, const struct proposal *p)
-{
-    const struct toml_node *rate = toml_child(known("table", "rates"), c->key);
-    const struct toml_node *units = known("table", "units");
-    const char *unit = column_unit(c) + strspn(column_unit(c), " ");
-    if (unit[0])
-        return unit;
-    if (!p && (rate || c->rate))
-        return rate ? rate->text : c->rate;
-    if (!p)
-        return known_has(units, last_word(c)) && !column_is_gain(c) ? last_word(c) : "";
-    return strcmp(p->metric, "mfu") == 0 && c->in[c->notation].largest > 1 ? "%" : p->unit;
-}
-
-/* Its class, or a guess that is marked as one. */
-static void add_states(struct buffer *out, const struct draft_column *c)
-{
-    bool has_any = false;
-    for (size_t i = 0; i < c->words.count; i++) {
-        const char *word = c->words.items[i], *outcome = outcome_of_word(word);
-        const char *guess = strcasestr(word, "oom") || strcasestr(word, "memory") ? "oom" : "exit";
-        if (outcome && (!*outcome || strcmp(outcome, c->words.items[i]) == 0))
-            continue;
-        buffer_add_text(out, has_any ? "" : "[import.states]\n");
-        has_any = true;
-        buffer_add_toml_string(out, "", c->words.items[i], "");
-        buffer_printf(out, " = \"%s\"%s\n", outcome ? outcome : guess,
-                      outcome ? "" : "   # a guess: ok, or a failure class");
-    }
-}
-
-static void add_refusals(struct buffer *out, const struct draft_column *c, const char *sql)
-{
-    for (size_t i = 0; i < c->words.count; i++) {
-        const char *outcome = outcome_of_word(c->words.items[i]);
-        if (!outcome || *outcome)
-            continue;
-        OWNED_BUFFER when = BUFFER_INIT;
-        buffer_printf(&when, "%s = ", sql);
-        buffer_add_quoted(&when, c->words.items[i], '\'');
-        buffer_add_toml_string(out, "[[import.refuse]]\nwhen = ", buffer_text(&when), "\nwhy = ");
-        OWNED char *why = xasprintf("it was %s", c->words.items[i]);
-        buffer_add_toml_string(out, "", why, "\n");
-    }
-}
-
-/* If no column says how a row ended, a word in place of a number may: "OOM". */
-static char *state_sql_of_numbers(const struct import_draft *d)
-{
-    for (size_t i = 0; i < d->count; i++) {
-        const struct draft_column *c = &d->columns[i];
-        for (size_t w = 0; column_is_numeric(c) && w < c->words.count; w++) {
-            const char *outcome = outcome_of_word(c->words.items[w]);
-            if (!outcome || !*outcome || strcmp(outcome, "ok") == 0)
-                continue;
-            struct buffer sql = BUFFER_INIT;
-            buffer_printf(&sql, "iif(%s = ", c->sql);
-            buffer_add_quoted(&sql, c->words.items[w], '\'');
-            buffer_printf(&sql, ", '%s', 'ok')", outcome);
-            return buffer_take(&sql);
-        }
-    }
-    return NULL;
-}
-
-static void add_duration(struct buffer *out, const struct draft_column *c)
-{
-    const struct toml_node *unit =
-        known_word("seconds", column_unit(c)[0] ? column_unit(c) + strspn(column_unit(c), " ") : last_word(c));
-    const double factor = unit ? unit->real : 1;
-    OWNED char *number = number_sql(c), *sql = factor == 1 ? xstrdup(number) : xasprintf("%g * (%s)", factor, number);
-    buffer_add_toml_string(out, "duration = ", sql, "");
-    buffer_add_text(out, factor == 1 ? "   # in seconds\n" : "\n");
-}
-
-/* The objective is the first of some metrics, else the one that most rows have; NULL: there is none. */
-static const struct draft_column *objective_of(const struct import_draft *d)
-{
-    const struct toml_node *aims = known("table", "aims");
-    const struct draft_column *fullest = NULL, *end = d->columns + d->count;
-    for (size_t aim = 0; aim < aims->child_count; aim++)
-        for (const struct draft_column *c = d->columns; c < end; c++)
-            if (c->by_name.count && strcmp(c->by_name.items[0].metric, aims->children[aim].text) == 0)
-                return c;
-    for (const struct draft_column *c = d->columns; c < end; c++)
-        if (c->role == ROLE_METRIC && (!fullest || c->numbers > fullest->numbers))
-            fullest = c;
-    return fullest;
-}
-
-static void add_metric_table(struct buffer *out, const struct draft_column *c)
-{
-    const struct proposal *p = c->by_name.count ? &c->by_name.items[0] : NULL;
-    const char *unit = unit_of(c, p);
-    buffer_printf(out, "[job.metrics.%s]\n", c->metric);
-    if (unit[0]) {
-        buffer_add_toml_string(out, "unit = ", unit, "\n");
-    } else if (p && (strcmp(p->metric, "step_time") == 0 || strcmp(p->metric, "peak_memory") == 0))
-        buffer_add_text(out, "means = \"other\"   # to compare it with predictions, give its unit instead, such as "
-                             "unit = \"s\" or \"GiB\"\n");
-    buffer_printf(out, "better = \"%s\"%s\n", c->higher_is_better ? "max" : "min", p ? "" : "   # a guess");
-}
-
 /* --- the whole --- */
 
 static bool is_taken(const struct import_draft *d, const char *metric)
@@ -691,116 +485,6 @@ static void plan_columns(struct import_draft *d)
     name_devices_per_host(d);
 }
 
-static void add_state(const struct import_draft *d, struct buffer *out)
-{
-    const bool has_state = d->state < d->count;
-    OWNED char *sql = has_state ? value_sql(&d->columns[d->state]) : state_sql_of_numbers(d);
-    if (sql) /* an export has the class of a failure beside it */
-        add_expression(out, "state", own_column(d, "failure") ? xasprintf("coalesce(failure, %s)", sql) : xstrdup(sql));
-    for (size_t i = 0; i < d->count; i++)
-        if (d->columns[i].role == ROLE_DURATION) {
-            add_duration(out, &d->columns[i]);
-            break;
-        }
-    if (has_state) {
-        add_states(out, &d->columns[d->state]);
-        add_refusals(out, &d->columns[d->state], sql);
-    }
-    if (own_column(d, "excluded"))
-        buffer_add_text(out, "[[import.refuse]]\nwhen = \"excluded IS NOT NULL\"\nwhy = \"it was excluded\"\n");
-}
-
-/* "" if there are none. The caller frees it. */
-static char *product_of(const struct device_columns *c)
-{
-    struct buffer sql = BUFFER_INIT;
-    for (size_t i = 0; i < c->count; i++) {
-        OWNED char *number = number_sql(c->devices[i]);
-        buffer_printf(&sql, "%s%s", i ? " * " : "", number);
-    }
-    return buffer_take(&sql);
-}
-
-/* Whole numbers in SQL are divided without a rest: rows that have one are refused. If the table has such rows, there
- * are at least so many devices per host. */
-static char *devices_per_host(const struct import_draft *d, const struct device_columns *c, const char *devices,
-                              struct buffer *out, struct buffer *refusal)
-{
-    OWNED char *hosts = number_sql(c->hosts);
-    if (!columns_divide(d, c)) {
-        buffer_add_text(out, "# A guess: the degrees are no multiple of the hosts in all rows.\n");
-        return xasprintf("max(1, (%s + %s - 1) / (%s))", devices, hosts, hosts);
-    }
-    OWNED char *when = xasprintf("(%s) %% (%s) <> 0", devices, hosts);
-    buffer_add_toml_string(refusal, "[[import.refuse]]\nwhen = ", when,
-                           "\nwhy = \"its hosts would not have the same number of devices\"\n");
-    return xasprintf("(%s) / (%s)", devices, hosts);
-}
-
-/* A row's number of devices if no column gives it per host: all devices, or the product of its degrees. */
-static void add_devices(const struct import_draft *d, struct buffer *out, struct buffer *refusal)
-{
-    static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
-    const struct draft_column *sum = column_of_devices(d);
-    struct device_columns c = {.hosts = column_of(d, "num_hosts")};
-    if (column_of(d, "num_devices_per_host"))
-        return;
-    for (size_t i = 0; i < (sum ? 1 : LENGTH(degrees)); i++) {
-        c.devices[c.count] = sum ? sum : column_of(d, degrees[i]);
-        c.count += c.devices[c.count] != NULL;
-    }
-    OWNED char *devices = product_of(&c);
-    if (devices[0] && !sum)
-        buffer_add_text(out,
-                        "# The table does not give the number of devices; it follows from the parallel degrees.\n");
-    long long node = 0;
-    for (size_t i = 0; i < d->count && sum && !c.hosts; i++)
-        if (d->columns[i].role == ROLE_KEY && strcmp(d->columns[i].called, "device") == 0)
-            node = device_usual_node(&d->columns[i].words, sum->in[sum->notation].largest);
-    if (node > 0) {
-        buffer_printf(out, "# A guess: no column has the hosts; %lld of these devices are usual in one.\n", node);
-        add_expression(out, "num_hosts", xasprintf("(%s + %lld) / %lld", devices, node - 1, node));
-        add_expression(out, "num_devices_per_host",
-                       xasprintf("%s / ((%s + %lld) / %lld)", devices, devices, node - 1, node));
-    } else if (devices[0])
-        add_expression(out, "num_devices_per_host",
-                       c.hosts ? devices_per_host(d, &c, devices, out, refusal) : xstrdup(devices));
-}
-
-static void add_sections(const struct import_draft *d, struct buffer *out)
-{
-    OWNED_BUFFER devices = BUFFER_INIT, refusal = BUFFER_INIT;
-    add_devices(d, &devices, &refusal);
-    for (enum section_kind s = 0; s < SECTION_COUNT; s++) {
-        bool has_any = s == SECTION_CLUSTER && devices.length > 0;
-        if (has_any)
-            buffer_printf(out, "[import.%s]\n%s", section_names[s], buffer_text(&devices));
-        for (size_t i = 0; i < d->count; i++) {
-            if (d->columns[i].role != ROLE_KEY || column_section(&d->columns[i]) != s)
-                continue;
-            if (!has_any)
-                buffer_printf(out, "[import.%s]\n", section_names[s]);
-            has_any = true;
-            if (d->columns[i].is_promoted)
-                buffer_add_text(out, "# A guess: nothing else tells these rows apart.\n");
-            if (has_mixed_numbers(&d->columns[i]))
-                buffer_add_text(out,
-                                "# A guess: named as a measurement, but not all of its cells are numbers of a kind.\n");
-            if (i == d->guessed)
-                buffer_add_text(out, "# A guess: not all rows have a multiple of their hosts.\n");
-            add_expression(out, d->columns[i].called, value_sql(&d->columns[i]));
-        }
-    }
-    const char *head = "[import.metrics]\n";
-    for (size_t i = 0; i < d->count; i++)
-        if (d->columns[i].role == ROLE_METRIC) {
-            buffer_add_text(out, head);
-            add_expression(out, d->columns[i].metric, number_sql(&d->columns[i]));
-            head = "";
-        }
-    buffer_add_text(out, refusal.length ? refusal.data : "");
-}
-
 /* Returns whether the table has a column for `input`, under any of its names. */
 static bool has_input(const struct import_draft *d, const char *input)
 {
@@ -810,85 +494,98 @@ static bool has_input(const struct import_draft *d, const char *input)
     return false;
 }
 
-/* If rows have devices and degrees but no dp, dp is the rest of the devices. */
-static void add_derived(const struct import_draft *d, struct buffer *out)
+/* dp from devices and degrees where the rows have these but no dp; NULL: they do not. The caller's. */
+static char *derive_dp(const struct import_draft *d)
 {
-    static const char *const degrees[] = {"tp", "pp", "cp"};
-    OWNED_BUFFER product = BUFFER_INIT;
-    size_t count = 0;
+    static const char *const degrees[] = {DEGREES_BESIDE_DP};
+    bool has[LENGTH(degrees)];
     for (size_t i = 0; i < LENGTH(degrees); i++)
-        if (has_input(d, degrees[i]))
-            buffer_printf(&product, "%s%s", count++ ? " * " : "", degrees[i]);
-    if (count && !has_input(d, "dp") &&
-        (column_of(d, "num_devices_per_host") || column_of_devices(d) || column_of(d, "num_hosts")))
-        buffer_printf(out, "[derive]\ndp = \"gpus / %s%s%s\"   # data parallelism takes the other devices\n",
-                      count > 1 ? "(" : "", buffer_text(&product), count > 1 ? ")" : "");
+        has[i] = has_input(d, degrees[i]);
+    const bool may_be = column_of(d, "num_devices_per_host") || column_of_devices(d) || column_of(d, "num_hosts");
+    return may_be && !has_input(d, "dp") ? new_sweep_derived(has) : NULL;
 }
 
-static void add_left_out(const struct import_draft *d, struct buffer *out)
+/* The columns by which a row's number of devices follows if none gives it per host: that of all devices, or those of
+ * its degrees. */
+static void describe_devices(const struct import_draft *d, cJSON *draft)
 {
-    static const char *const reasons[ROLE_COUNT] = {
-        [ROLE_LABEL] = "every row has its own value or all have the same",
-        [ROLE_OWN] = "an export has them beside keys and metrics",
-        [ROLE_EMPTY] = "they are empty",
-    };
-    for (size_t role = 0; role < ROLE_COUNT; role++) {
-        size_t count = 0;
-        for (size_t i = 0; i < d->count && reasons[role]; i++)
-            if (d->columns[i].role == role) {
-                buffer_printf(out, count ? ", " : "# Left out, because %s: ", reasons[role]);
-                buffer_add_text(out, d->columns[i].name);
-                count++;
-            }
-        buffer_add_text(out, count ? "\n" : "");
-        if (role == ROLE_LABEL && count && d->has_repeats)
-            buffer_add_text(out, "# Rows that differ in these alone are repeats of one job.\n");
+    static const char *const degrees[] = {"dp", "tp", "pp", "cp"};
+    const struct draft_column *sum = column_of_devices(d);
+    struct device_columns c = {.hosts = column_of(d, "num_hosts")};
+    int64_t node = 0;
+    if (column_of(d, "num_devices_per_host"))
+        return;
+    cJSON *devices = cJSON_AddArrayToObject(draft, "devices");
+    for (size_t i = 0; i < (sum ? 1 : LENGTH(degrees)); i++) {
+        c.devices[c.count] = sum ? sum : column_of(d, degrees[i]);
+        if (c.devices[c.count])
+            cJSON_AddItemToArray(devices, cJSON_CreateNumber((double)(c.devices[c.count++] - d->columns)));
     }
+    for (size_t i = 0; i < d->count && sum && !c.hosts; i++)
+        if (d->columns[i].role == ROLE_KEY && strcmp(d->columns[i].called, "device") == 0)
+            node = device_usual_node(&d->columns[i].words, sum->in[sum->notation].largest);
+    JSON_ADD(draft, JSON_TRUTH("is_sum", sum != NULL), JSON_COUNT("hosts", c.hosts ? c.hosts - d->columns : -1),
+             JSON_TRUTH("divides", c.hosts && columns_divide(d, &c)), JSON_COUNT("node", node > 0 ? node : -1));
 }
 
-/* The columns with decimal commas; a guess where their cells are numbers without them as well. */
-static void add_decimal_commas(const struct import_draft *d, struct buffer *out)
+static cJSON *texts_of(const struct string_list *l)
 {
-    OWNED_BUFFER list = BUFFER_INIT;
-    for (size_t i = 0; i < d->count; i++) {
-        const struct draft_column *c = &d->columns[i];
-        const bool has_decimal_comma = c->notation == DECIMAL_COMMA;
-        if (!column_is_numeric(c))
-            continue;
-        if (c->is_guess)
-            buffer_printf(out, "# a guess: %s of %s is a number with %s\n", c->marked, c->name,
-                          has_decimal_comma ? "a decimal comma or points between thousands"
-                                            : "commas between thousands");
-        if (has_decimal_comma)
-            buffer_add_toml_string(&list, list.length ? ", " : "decimal_comma = [", c->name, "");
+    return cJSON_CreateStringArray((const char *const *)l->items, (int)l->count);
+}
+
+static void describe_column(const struct import_draft *d, size_t i, cJSON *columns)
+{
+    static const char *const roles[ROLE_COUNT] = {"key", "metric", "duration", "state", "label", "own", "empty"};
+    const struct draft_column *c = &d->columns[i];
+    const struct proposal *p = c->by_name.count ? &c->by_name.items[0] : NULL;
+    const bool has_groups = c->has_commas && c->notation == DECIMAL_POINT;
+    const char *last = strrchr(c->key, '_');
+    cJSON *column =
+        JSON_ITEM(columns, JSON_STRING("name", c->name), JSON_STRING("sql", c->sql),
+                  JSON_STRING("role", roles[c->role]), JSON_STRING("key", c->key),
+                  JSON_STRING("last_word", last ? last + 1 : ""), JSON_STRING("called", c->called),
+                  JSON_INT("section", column_section(c)), JSON_TRUTH("is_promoted", c->is_promoted),
+                  JSON_TRUTH("is_guessed", i == d->guessed), JSON_TRUTH("is_filled", c->filled > 0),
+                  JSON_INT("numbers", c->numbers), JSON_TRUTH("is_numeric", column_is_numeric(c)),
+                  JSON_TRUTH("has_mixed_numbers", has_mixed_numbers(c)),
+                  JSON_TRUTH("is_above_1", c->in[c->notation].largest > 1),
+                  JSON_TRUTH("has_decimal_commas", c->notation == DECIMAL_COMMA), JSON_TRUTH("is_guess", c->is_guess),
+                  JSON_TEXT("marked", c->marked), JSON_TRUTH("has_groups", has_groups),
+                  JSON_TRUTH("has_both", has_groups && c->in[DECIMAL_POINT].count < c->numbers),
+                  JSON_TEXT("rate", c->rate), JSON_TEXT("metric", c->metric),
+                  JSON_TRUTH("is_gain", c->higher_is_better), JSON_TEXT("by_name", p ? p->metric : NULL),
+                  JSON_STRING("unit_by_name", p ? p->unit : ""));
+    cJSON *units = cJSON_AddArrayToObject(column, "units");
+    for (size_t u = 0; u < c->units.count; u++) {
+        double factor;
+        column_unit_factor(c, c->units.items[u], &factor);
+        JSON_ITEM(units, JSON_STRING("text", c->units.items[u]), JSON_REAL("factor", factor));
     }
-    if (list.length)
-        buffer_printf(out, "%s]\n", buffer_text(&list));
+    cJSON_AddItemToObject(column, "words", texts_of(&c->words));
 }
 
 int import_draft_write(struct import_draft *d, const char *name, const char *table, struct buffer *out, struct error *e)
 {
+    if (table_shape_check(d, e) < 0)
+        return -1;
     import_draft_settle(d);
     plan_columns(d);
-    const struct draft_column *aim = objective_of(d);
-    buffer_printf(out,
-                  "# Written by meshsweep init from %s. Check it, then: meshsweep import -c FILE %s\n# All keys of "
-                  "[import]: man 5 meshsweep.\n\n[sweep]\nname = ",
-                  table, table);
-    buffer_add_toml_string(out, "", name, "");
-    if (aim)
-        buffer_printf(out, "\nobjective = \"%s:%s\"%s\n\n", aim->higher_is_better ? "max" : "min", aim->metric,
-                      aim->by_name.count ? "" : "   # a guess");
-    else
-        buffer_add_text(out, "\n# objective = \"min:NAME\": no column of the table looks like a measurement\n\n");
+    OWNED_BUFFER words = BUFFER_INIT;
+    toml_add_json(known("table", NULL), &words);
+    OWNED_JSON *draft = cJSON_CreateObject();
+    OWNED char *derived = derive_dp(d);
+    JSON_ADD(draft, JSON_STRING("name", name), JSON_STRING("table", table), JSON_TRUTH("is_export", d->is_export),
+             JSON_INT("state", d->state), JSON_TRUTH("has_repeats", d->has_repeats), JSON_TEXT("derived", derived));
+    cJSON_AddItemToObject(draft, "sections", cJSON_CreateStringArray(section_names, SECTION_COUNT));
+    cJSON *columns = cJSON_AddArrayToObject(draft, "columns");
     for (size_t i = 0; i < d->count; i++)
-        if (d->columns[i].role == ROLE_METRIC)
-            add_metric_table(out, &d->columns[i]);
-    buffer_add_text(out, "\n# Each value is an SQL expression over the table's columns.\n[import]\n");
-    add_decimal_commas(d, out);
-    add_state(d, out);
-    add_sections(d, out);
-    add_derived(d, out);
-    add_left_out(d, out);
-    return table_shape_finish(d, out, e);
+        describe_column(d, i, columns);
+    describe_devices(d, draft);
+    if (table_shape_has_sums(d)) {
+        JSON_ADD(draft, JSON_STRING("sum_column", d->columns[d->sum_column].name));
+        cJSON_AddItemToObject(draft, "sums", texts_of(&d->sums));
+    }
+    OWNED char *said = cJSON_PrintUnformatted(draft);
+    return saying_add_answer("sql/texts/table_draft.sql", VALUES(sql_text(said), sql_text(buffer_text(&words))), out,
+                             e);
 }

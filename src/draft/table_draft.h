@@ -1,5 +1,5 @@
 /* Drafts a sweep file with [import] for an undescribed table, from each column's name and cells. A comment marks every
- * guess. Pure. */
+ * guess. */
 #pragma once
 
 #include <stddef.h>

@@ -78,14 +78,16 @@ void table_shape_add(struct import_draft *d, const char *const *cells)
         take_sum(d, cells);
 }
 
+const struct toml_node *table_word(const char *table, const char *word)
+{
+    const struct toml_node *words = known("table", table);
+    return FIND(i, words->child_count, strcasecmp(words->children[i].key, word) == 0, &words->children[i]);
+}
+
 /* Returns whether the word may stand where a number is missing. */
 static bool is_outcome(const char *word)
 {
-    const struct toml_node *states = known("table", "states");
-    bool is = known_has(known("table", "absent"), word);
-    for (size_t i = 0; i < states->child_count && !is; i++)
-        is = strcasecmp(states->children[i].key, word) == 0;
-    return is;
+    return known_has(known("table", "absent"), word) || table_word("states", word);
 }
 
 /* A first row that has words alone, some of them above numbers, belongs to the header. */
@@ -143,21 +145,12 @@ static int check_wide(const struct import_draft *d, struct error *e)
                    : 0;
 }
 
-int table_shape_finish(const struct import_draft *d, struct buffer *out, struct error *e)
+int table_shape_check(const struct import_draft *d, struct error *e)
 {
-    if (check_first_row(d, e) < 0 || check_wide(d, e) < 0)
-        return -1;
-    if (d->has_sums_within || !d->sums.count || d->rows < d->sums.count + 2)
-        return 0;
-    OWNED_BUFFER when = BUFFER_INIT;
-    buffer_add_text(&when, "lower(");
-    buffer_add_quoted(&when, d->columns[d->sum_column].name, '"');
-    for (size_t i = 0; i < d->sums.count; i++) {
-        buffer_add_text(&when, i ? ", " : ") IN (");
-        buffer_add_quoted(&when, d->sums.items[i], '\'');
-    }
-    buffer_add_text(&when, ")");
-    buffer_add_toml_string(out, "[[import.refuse]]\nwhen = ", buffer_text(&when),
-                           "\nwhy = \"it sums up the rows above\"\n");
-    return 0;
+    return check_first_row(d, e) < 0 || check_wide(d, e) < 0 ? -1 : 0;
+}
+
+bool table_shape_has_sums(const struct import_draft *d)
+{
+    return !d->has_sums_within && d->sums.count && d->rows >= d->sums.count + 2;
 }

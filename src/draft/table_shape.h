@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "metrics/proposals.h"
-#include "util/buffer.h"
+#include "toml/tree.h"
 #include "util/error.h"
 #include "util/hash.h"
 #include "util/string_list.h"
@@ -68,6 +68,12 @@ int table_shape_check_names(const char *const *columns, size_t count, struct err
 /* Takes a row as import_draft_add does, before it. */
 void table_shape_add(struct import_draft *d, const char *const *cells);
 
-/* -1 (ERROR_USAGE) where the rows are to be made others first, and says how. Else adds what refuses those that sum up
- * others to the sweep file's text. */
-int table_shape_finish(const struct import_draft *d, struct buffer *out, struct error *e);
+/* -1 (ERROR_USAGE) where the rows are to be made others first, and says how. */
+int table_shape_check(const struct import_draft *d, struct error *e);
+
+/* Returns whether rows sum up the others: those with one of `sums` in `sum_column`. */
+bool table_shape_has_sums(const struct import_draft *d);
+
+/* What the table of that name in [table] of configs/knowledge/words.toml ("states") says of a word, however
+ * capitalised; NULL: nothing. */
+const struct toml_node *table_word(const char *table, const char *word);

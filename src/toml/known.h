@@ -3,7 +3,7 @@
 
 #include "toml/tree.h"
 
-/* The value of `key` in the table of that name; NULL where it has none. Static. */
+/* The value of `key` in the table of that name, or with NULL the table; NULL where it has none. Static. */
 const struct toml_node *known(const char *table, const char *key);
 
 /* Returns whether the text is one of the list's. */

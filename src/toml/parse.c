@@ -170,7 +170,7 @@ const struct toml_node *known(const char *table, const char *key)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_words);
     const struct toml_node *t = toml_child(words, table);
-    return t ? toml_child(t, key) : NULL;
+    return t && key ? toml_child(t, key) : t;
 }
 
 bool known_has(const struct toml_node *list, const char *text)
