@@ -125,10 +125,7 @@ static void add_found(struct buffer *out, const struct reading_trial *t, size_t 
 
 static bool has_number(const struct sample_list *l, const char *name)
 {
-    for (size_t i = 0; i < l->name_count; i++)
-        if (strcmp(l->names[i], name) == 0)
-            return l->series[i].tally.reported > 0;
-    return false;
+    return ANY(i, l->name_count, strcmp(l->names[i], name) == 0 && l->series[i].tally.reported > 0);
 }
 
 int log_readers_try(const char *path, const struct buffer *sweep_file, struct buffer *out, struct error *e)

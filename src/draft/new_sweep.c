@@ -71,11 +71,9 @@ static const char *truth_of(const char *text)
 /* A key that TOML takes as it is, once; "a.b" is one of a table. */
 static bool is_key(const struct command_inputs *f, const char *key)
 {
-    bool is = isalpha((unsigned char)key[0]) && key[strlen(key) - 1] != '.' && !strstr(key, "..") &&
-              strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == strlen(key);
-    for (size_t i = 0; is && i < f->count; i++)
-        is = strcmp(f->items[i].key, key) != 0;
-    return is;
+    return isalpha((unsigned char)key[0]) && key[strlen(key) - 1] != '.' && !strstr(key, "..") &&
+           strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == strlen(key) &&
+           !ANY(i, f->count, strcmp(f->items[i].key, key) == 0);
 }
 
 static void add_item(struct command_inputs *f, const char *key, const char *value, bool is_flag)
@@ -168,13 +166,6 @@ static bool ask_space(struct command_inputs *f, const bool *stands,
     return found;
 }
 
-/* The input whose key this is; INPUT_COUNT if there is none. */
-static size_t input_of(const struct space *space, const struct key *key)
-{
-    size_t i = FIRST(k, INPUT_COUNT, prediction_key(space, k) == key);
-    return i;
-}
-
 /* Finds which inputs the only combination has. */
 static void read_inputs(struct space *space, bool *present)
 {
@@ -198,10 +189,7 @@ static void look_for_missing(struct command_inputs *f, struct space *space)
 
 static bool is_own(const struct sweep *s, const char *key)
 {
-    bool found = false;
-    for (size_t i = 0; i < s->synonym_count; i++)
-        found |= strings_have(s->synonyms[i].keys, key);
-    return found;
+    return ANY(i, s->synonym_count, strings_have(s->synonyms[i].keys, key));
 }
 
 static void keep_read(struct command_inputs *f, struct space *space)
@@ -209,7 +197,8 @@ static void keep_read(struct command_inputs *f, struct space *space)
     for (size_t i = f->count; i-- > 0;) {
         size_t key;
         bool is_read = names_resolve(&space->names, f->items[i].key, &key) == RESOLVED_KEY && key_is_read(space, key);
-        size_t input = is_read ? input_of(space, &space->names.keys[key]) : INPUT_COUNT;
+        size_t input =
+            is_read ? FIRST(k, INPUT_COUNT, prediction_key(space, k) == &space->names.keys[key]) : INPUT_COUNT;
         f->items[i].is_of_model = input < INPUT_COUNT && input_is_of_model(input);
         f->own_count += is_read && is_own(space->sweep, f->items[i].key);
         if (!is_read)
@@ -226,10 +215,7 @@ static void find_read(struct command_inputs *f)
     for (size_t i = 0; found && i < LENGTH(stand_ins); i++)
         stands[i] = strstr(f->missing, inputs[stand_ins[i].input].name) != NULL;
     found = found && ask_space(f, stands, keep_read);
-    bool has_model = false;
-    for (size_t i = 0; found && i < f->count; i++)
-        has_model |= f->items[i].is_of_model;
-    if (!has_model)
+    if (!found || !ANY(i, f->count, f->items[i].is_of_model))
         f->count = 0;
 }
 
@@ -611,10 +597,8 @@ static void add_environment(struct buffer *out, const struct drafted *w)
 /* By the command itself. */
 static bool is_set(const struct drafted *w, const char *name)
 {
-    for (size_t i = 0; i < w->command.variables; i++)
-        if (setting_is_among(w->command.words.items[i], (char *const[]){(char *)name, NULL}))
-            return true;
-    return false;
+    char *const names[] = {(char *)name, NULL};
+    return ANY(i, w->command.variables, setting_is_among(w->command.words.items[i], names));
 }
 
 static void add_names(struct buffer *out, const struct drafted *w, char *const *names, bool secret, const char *before,
@@ -645,9 +629,7 @@ static void add_passed(struct buffer *out, const struct drafted *w)
 
 static void add_command(struct buffer *out, const struct drafted *w)
 {
-    bool has_switch = false;
-    for (size_t i = 0; i < w->axis_count; i++)
-        has_switch |= is_word(&w->axes[i]);
+    const bool has_switch = ANY(i, w->axis_count, is_word(&w->axes[i]));
     buffer_add_text(out, "[job]\n# {KEY} is replaced by the key's value; see \"Placeholders\" in meshsweep(5).\n");
     for (size_t i = 0; i < w->axis_count; i++)
         buffer_add_text(out, w->axes[i].warning ? w->axes[i].warning : "");

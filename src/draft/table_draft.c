@@ -81,10 +81,7 @@ static bool has_word(const char *key, const char *word)
 static bool is_told(const struct draft_column *c, const char *words)
 {
     const struct toml_node *list = toml_child(known("table", "words"), words);
-    for (size_t i = 0; list && i < list->child_count; i++)
-        if (has_word(c->key, list->children[i].text))
-            return true;
-    return false;
+    return list && ANY(i, list->child_count, has_word(c->key, list->children[i].text));
 }
 
 struct import_draft *import_draft_create(const char *const *columns, size_t count, struct error *e)
@@ -95,15 +92,14 @@ struct import_draft *import_draft_create(const char *const *columns, size_t coun
     d->columns = xcalloc(count + 1, sizeof *d->columns);
     d->count = d->sum_column = count;
     for (size_t i = 0; i < count; i++) {
-        d->columns[i].name = xstrdup(columns[i] ? columns[i] : "");
-        d->is_export |= strcmp(d->columns[i].name, "in_sweep") == 0;
-        OWNED char *key = key_of(d->columns[i].name);
-        d->columns[i].sql = name_sql(d->columns[i].name);
-        d->columns[i].rate = proposals_rate_of(d->columns[i].name);
-        size_t same = 0;
-        for (size_t j = 0; j < i; j++)
-            same += strcmp(d->columns[j].key, key) == 0;
-        d->columns[i].key = same ? xasprintf("%s_%zu", key, i + 1) : xstrdup(key);
+        struct draft_column *c = &d->columns[i];
+        c->name = xstrdup(columns[i] ? columns[i] : "");
+        d->is_export |= strcmp(c->name, "in_sweep") == 0;
+        c->sql = name_sql(c->name);
+        c->rate = proposals_rate_of(c->name);
+        c->key = key_of(c->name);
+        if (ANY(j, i, strcmp(d->columns[j].key, c->key) == 0))
+            text_replace(&c->key, xasprintf("%s_%zu", c->key, i + 1));
     }
     return d;
 }
