@@ -13,7 +13,7 @@ seconds=${1:-20}
 sanitizers=-fsanitize=address,undefined
 flags="-g1 -O1 -fno-omit-frame-pointer $sanitizers"
 includes="-D_GNU_SOURCE -I../src -Isrc $(pkg-config --cflags sqlite3 libcjson libxxhash)"
-libraries="$(pkg-config --libs sqlite3 libcjson libxxhash libfyaml xlsxwriter tomlplusplus re2 zlib) -lcsv -lm -lstdc++"
+libraries="$(pkg-config --libs sqlite3 libcjson libxxhash libfyaml tomlplusplus re2 zlib) -lcsv -lm -lstdc++"
 if [ $# -eq 0 ]; then
     set -- tests/fuzz/fuzz_*.c
     set -- "${@##*/fuzz_}"

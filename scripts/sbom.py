@@ -4,8 +4,8 @@
     scripts/sbom.py PROGRAM
     scripts/sbom.py PROGRAM --map LINKER-MAP [--root DIRECTORY] [--header-only PACKAGE] [--compiled NAME=PACKAGE]
 
-Libraries are those that the program is really linked to: of ldd, or of the linker's map for a static one, with the one
-that it loads to serve a page, if it is installed, and what that is linked to. Each is the Debian package that its file belongs to, with version and with the licence of /usr/share/doc/PACKAGE/copyright. A file
+Libraries are those that the program is really linked to: of ldd, or of the linker's map for a static one, with those
+that it loads to serve a page and to write a workbook, if installed, and what they are linked to. Each is the Debian package that its file belongs to, with version and with the licence of /usr/share/doc/PACKAGE/copyright. A file
 of no package is named by itself, with its checksum. One that was compiled from its source (--compiled), or is all
 headers (--header-only), is named by the package that has its copyright. Texts that the program carries are files, with
 their checksums.
@@ -25,7 +25,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-LOADED = "libmicrohttpd.so.12"  # src/serve/server.c
+LOADED = rb"(?<=\0)lib(?:microhttpd|xlsxwriter)\.so\.\d+(?=\0)"  # by library_load()
 # Debian's names, where SPDX has another. Those of no list are given with their text (LicenseRef-).
 SPDX_NAMES = {"Expat": "MIT", "MIT": "MIT", "BSD-2-clause": "BSD-2-Clause", "BSD-3-clause": "BSD-3-Clause",
               "BSD-3-google": "BSD-3-Clause", "GPL-2+": "GPL-2.0-or-later", "LGPL-2.1+": "LGPL-2.1-or-later"}
@@ -76,7 +76,9 @@ def linked(program, linker_map, root):
     """Paths of the libraries."""
     if not linker_map:
         ldconfig = shutil.which("ldconfig", path=os.environ["PATH"] + ":/sbin")
-        loaded = re.findall(rf"^\t{re.escape(LOADED)} .* => (/\S+)$", run(ldconfig, "-p"), re.MULTILINE)[:1]
+        known = dict(reversed(re.findall(r"^\t(\S+) .* => (/\S+)$", run(ldconfig, "-p"), re.MULTILINE)))
+        with open(program, "rb") as file:
+            loaded = {known[name.decode()] for name in re.findall(LOADED, file.read()) if name.decode() in known}
         return sorted({*loaded, *re.findall(r"(/\S+) \(0x", "".join(run("ldd", of) for of in (program, *loaded)))})
     with open(linker_map, encoding="utf-8", errors="replace") as file:
         members = re.findall(r"^(/\S+\.a)\(", file.read(), re.MULTILINE)

@@ -12,6 +12,7 @@
 #include <xlsxwriter.h>
 
 #include "report/text.h"
+#include "util/library.h"
 #include "util/memory.h"
 
 /* The limits of a sheet. */
@@ -19,7 +20,30 @@
 #define TEXT_MOST 32767 /* bytes, which are no fewer than its characters */
 #define EXACT_MOST ((int64_t)1 << 53)
 
+/* libxlsxwriter as a table of its functions, which is loaded when a workbook is written (util/library.h): the version
+ * that the program was built with, whose structures it hands over. */
+#define XLSX_FUNCTIONS(each)                                                                                           \
+    each(format_set_bold) each(format_set_num_format) each(lxw_strerror) each(workbook_add_format)                     \
+        each(workbook_add_worksheet) each(workbook_close) each(workbook_new_opt) each(worksheet_freeze_panes)          \
+            each(worksheet_write_boolean) each(worksheet_write_datetime) each(worksheet_write_number)                  \
+                each(worksheet_write_string)
+
+struct xlsx_library {
+#define XLSX_FUNCTION(name) __typeof__(name) *name;
+    XLSX_FUNCTIONS(XLSX_FUNCTION)
+#undef XLSX_FUNCTION
+};
+
+static int xlsx_library_load(struct xlsx_library *out, struct error *e)
+{
+#define NAME(name) #name,
+    static const char *const names[] = {XLSX_FUNCTIONS(NAME)};
+#undef NAME
+    return library_load(MESHSWEEP_XLSX, MESHSWEEP_XLSX_PACKAGE, names, sizeof names / sizeof *names, out, e);
+}
+
 struct sheet {
+    struct xlsx_library xlsx;
     lxw_workbook *book;
     lxw_worksheet *page;
     lxw_format *bold, *time;
@@ -38,7 +62,7 @@ static void add_text(struct sheet *s, lxw_row_t row, lxw_col_t column, const cha
     for (size_t i = 0; i < most; i++)
         if (!s->scratch.data[i])
             s->scratch.data[i] = ' ';
-    worksheet_write_string(s->page, row, column, buffer_text(&s->scratch), format);
+    s->xlsx.worksheet_write_string(s->page, row, column, buffer_text(&s->scratch), format);
 }
 
 /* The view's own times, "2026-01-31T12:00:00Z": a key's value of that form stays a text. */
@@ -58,21 +82,21 @@ static void add_cell(struct sheet *s, const char *name, lxw_row_t row, lxw_col_t
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
     lxw_datetime time = {0};
     if (cell->kind == CELL_INT && cell->integer >= -EXACT_MOST && cell->integer <= EXACT_MOST) {
-        worksheet_write_number(s->page, row, column, (double)cell->integer, NULL);
+        s->xlsx.worksheet_write_number(s->page, row, column, (double)cell->integer, NULL);
     } else if (cell->kind == CELL_INT) {
         /* A spreadsheet has 15 digits. */
         char digits[32];
         add_text(s, row, column, digits, (size_t)snprintf(digits, sizeof digits, "%lld", (long long)cell->integer),
                  NULL);
     } else if (cell->kind == CELL_FLOAT && isfinite(cell->real)) {
-        worksheet_write_number(s->page, row, column, cell->real, NULL);
+        s->xlsx.worksheet_write_number(s->page, row, column, cell->real, NULL);
     } else if (cell->kind == CELL_FLOAT) {
         const char *word = words[isnan(cell->real) ? 0 : cell->real > 0 ? 1 : 2];
         add_text(s, row, column, word, strlen(word), NULL);
     } else if (cell->kind == CELL_TRUTH) {
-        worksheet_write_boolean(s->page, row, column, cell->integer != 0, NULL);
+        s->xlsx.worksheet_write_boolean(s->page, row, column, cell->integer != 0, NULL);
     } else if (cell->kind != CELL_NULL && read_time(name, cell, &time)) {
-        worksheet_write_datetime(s->page, row, column, &time, s->time);
+        s->xlsx.worksheet_write_datetime(s->page, row, column, &time, s->time);
     } else if (cell->kind != CELL_NULL) {
         add_text(s, row, column, cell->text, cell->length, NULL);
     }
@@ -85,7 +109,7 @@ static lxw_row_t add_header(struct sheet *s, const struct row_source *rows, bool
     for (size_t i = 0; units && i < rows->column_count; i++)
         if (rows->columns[i].unit && rows->columns[i].unit[0])
             add_text(s, 1, (lxw_col_t)i, rows->columns[i].unit, strlen(rows->columns[i].unit), s->bold);
-    worksheet_freeze_panes(s->page, units ? 2 : 1, 0);
+    s->xlsx.worksheet_freeze_panes(s->page, units ? 2 : 1, 0);
     return units ? 2 : 1;
 }
 
@@ -126,20 +150,22 @@ int render_xlsx(const struct row_source *rows, const struct render_options *opti
     char path[40];
     lxw_workbook_options constant = {.constant_memory = LXW_TRUE, .use_zip64 = LXW_TRUE};
     struct sheet s = {.scratch = BUFFER_INIT};
+    if (xlsx_library_load(&s.xlsx, e) < 0)
+        return error_context(e, "xlsx, unlike --format csv, cannot be written");
     const int fd = memfd_create("xlsx", MFD_CLOEXEC);
     if (fd < 0)
         return error_errno(e, errno, "xlsx");
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    s.book = workbook_new_opt(path, &constant);
-    s.page = workbook_add_worksheet(s.book, "results");
-    s.bold = workbook_add_format(s.book);
-    s.time = workbook_add_format(s.book);
-    format_set_bold(s.bold);
-    format_set_num_format(s.time, "yyyy-mm-dd hh:mm:ss");
+    s.book = s.xlsx.workbook_new_opt(path, &constant);
+    s.page = s.xlsx.workbook_add_worksheet(s.book, "results");
+    s.bold = s.xlsx.workbook_add_format(s.book);
+    s.time = s.xlsx.workbook_add_format(s.book);
+    s.xlsx.format_set_bold(s.bold);
+    s.xlsx.format_set_num_format(s.time, "yyyy-mm-dd hh:mm:ss");
     int rc = add_rows(&s, rows, add_header(&s, rows, options->units), e);
-    const lxw_error failed = workbook_close(s.book);
+    const lxw_error failed = s.xlsx.workbook_close(s.book);
     if (rc == 0 && failed)
-        rc = error_set(e, ERROR_FAILED, "xlsx: %s", lxw_strerror(failed));
+        rc = error_set(e, ERROR_FAILED, "xlsx: %s", s.xlsx.lxw_strerror(failed));
     if (rc == 0)
         rc = copy_out(fd, sink, e);
     close(fd);

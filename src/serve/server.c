@@ -1,6 +1,5 @@
 #include "serve/server.h"
 
-#include <dlfcn.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,6 +14,7 @@
 #include "serve/gate.h"
 #include "util/buffer.h"
 #include "util/file.h"
+#include "util/library.h"
 #include "util/memory.h"
 
 /* --- the page --- */
@@ -205,64 +205,37 @@ void live_rows_clear(struct live_rows *r)
 
 /* --- http library --- */
 
-/* libmicrohttpd as a table of its functions, because it is loaded when a page is served and not before: with GnuTLS and
- * seven libraries more that it wants, which serving a page does not, loading it takes as long as all else that a short
- * command does. A program that can load no libraries has it in itself (configure --enable-linked-httpd). */
+/* libmicrohttpd as a table of its functions, which is loaded when a page is served (util/library.h). A program that can
+ * load no libraries has it in itself (configure --enable-linked-httpd). */
 
 #define HTTP_FUNCTIONS(each)                                                                                           \
-    each(add_response_header);                                                                                         \
-    each(create_response_from_buffer);                                                                                 \
-    each(create_response_from_callback);                                                                               \
-    each(create_response_from_fd64);                                                                                   \
-    each(destroy_response);                                                                                            \
-    each(get_version);                                                                                                 \
-    each(lookup_connection_value);                                                                                     \
-    each(queue_response);                                                                                              \
-    each(resume_connection);                                                                                           \
-    each(set_connection_option);                                                                                       \
-    each(start_daemon);                                                                                                \
-    each(stop_daemon);                                                                                                 \
-    each(suspend_connection)
+    each(add_response_header) each(create_response_from_buffer) each(create_response_from_callback)                    \
+        each(create_response_from_fd64) each(destroy_response) each(get_version) each(lookup_connection_value)         \
+            each(queue_response) each(resume_connection) each(set_connection_option) each(start_daemon)                \
+                each(stop_daemon) each(suspend_connection)
 
 struct http_library {
-#define HTTP_FUNCTION(name) __typeof__(MHD_##name) *name
-    HTTP_FUNCTIONS(HTTP_FUNCTION);
+#define HTTP_FUNCTION(name) __typeof__(MHD_##name) *name;
+    HTTP_FUNCTIONS(HTTP_FUNCTION)
 #undef HTTP_FUNCTION
 };
 
-#ifdef MESHSWEEP_LINKED_HTTPD
-
-/* The library is never unloaded. If it is missing, the error says what to install. */
 static int http_library_load(struct http_library *out, struct error *e)
 {
+#ifdef MESHSWEEP_LINKED_HTTPD
     (void)e;
-#define LINKED(name) out->name = MHD_##name
-    HTTP_FUNCTIONS(LINKED);
+#define LINKED(name) out->name = MHD_##name;
+    HTTP_FUNCTIONS(LINKED)
 #undef LINKED
     return 0;
-}
-
 #else
-
-/* In 0.9.71, the oldest version that configure accepts, and all later ones including 1.0. */
-static const char soname[] = "libmicrohttpd.so.12";
-
-/* RTLD_DEFAULT order, as for linked libraries, so that preloaded libraries come first. */
-static int http_library_load(struct http_library *out, struct error *e)
-{
-    void *found = dlopen(soname, RTLD_NOW | RTLD_GLOBAL);
-#define SYMBOL(name)                                                                                                   \
-    if (found && (found = dlsym(RTLD_DEFAULT, "MHD_" #name)))                                                          \
-    memcpy(&out->name, &found, sizeof found)
-    HTTP_FUNCTIONS(SYMBOL);
-#undef SYMBOL
-    if (found)
-        return 0;
-    error_set(e, ERROR_FAILED, "%s; on Debian: apt-get install libmicrohttpd12", dlerror());
-    return -1;
-}
-
+#define NAME(name) "MHD_" #name,
+    static const char *const names[] = {HTTP_FUNCTIONS(NAME)};
+#undef NAME
+    /* In 0.9.71, the oldest version that configure accepts, and all later ones including 1.0. */
+    return library_load("libmicrohttpd.so.12", "libmicrohttpd12", names, sizeof names / sizeof *names, out, e);
 #endif
+}
 
 /* --- server --- */
 

@@ -162,4 +162,22 @@ END
 ('inlineStr', '2026-01-31T12:00:00Z') ('inlineStr', '9007199254740993') ('number', '1.5') number True ('b', '1')"
 }
 
+# It is loaded for this alone: all else goes without.
+xlsx__no_library__said_by_it_alone()
+{
+    local name
+    toml job: command='["true"]' >sweep.toml
+    expect_run only_status 0 run --progress none
+    name=$(grep -aoE -m 1 'libxlsxwriter\.so\.[0-9]+' "$meshsweep")
+    mkdir none
+    echo >"none/$name"
+    echo before >results.xlsx
+    expect_command status 1 env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" export --format xlsx -o results.xlsx
+    expect_no_stdout
+    expect_stderr_matches "^meshsweep: .*xlsx, unlike --format csv, cannot be written: .*$name: file too short; "\
+"on Debian: apt-get install ${name/.so./}\$"
+    expect_file_contains results.xlsx before
+    expect_command only_stdout 0 env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" export
+}
+
 run_cases "$@"

@@ -32,13 +32,16 @@ unlicensed()
         done
 }
 
-# Paths of the program's libraries by ldd, and of the one that it loads by itself.
+# Paths of the program's libraries by ldd, and of those that it loads by itself.
 libraries()
 {
-    local loaded
-    loaded=$(PATH=$PATH:/sbin ldconfig -p | sed -n 's/^\tlibmicrohttpd\.so\.12 .* => //p' | head -n 1)
-    ldd "$meshsweep" ${loaded:+"$loaded"} | grep -oE '(/[^ ]+) \(' | tr -d ' (' | sort -u
-    [ -z "$loaded" ] || echo "$loaded"
+    local name loaded=()
+    # shellcheck disable=SC2207 # paths of one word, or none
+    for name in libmicrohttpd.so.12 "$(grep -aoE -m 1 'libxlsxwriter\.so\.[0-9]+' "$meshsweep")"; do
+        loaded+=($(PATH=$PATH:/sbin ldconfig -p | sed -n "s/^\t$name .* => //p" | head -n 1))
+    done
+    ldd "$meshsweep" "${loaded[@]}" | grep -oE '(/[^ ]+) \(' | tr -d ' (' | sort -u
+    printf '%s\n' "${loaded[@]}"
 }
 
 # With what was seen.
