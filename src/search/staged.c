@@ -44,6 +44,13 @@ struct memory_estimate {
     double micro_batch, bytes, slope; /* NAN: not known */
 };
 
+/* What there is to estimate with. Nothing is measured during a pass. */
+struct measured_memory {
+    const struct search *s;
+    size_t *runs, count; /* candidates */
+    double ratio;        /* of measured to predicted slope, the largest in the group; NAN: not known */
+};
+
 static const struct candidate *candidate_of(const struct search *s, size_t candidate)
 {
     return &s->space->candidates[candidate];
@@ -56,12 +63,13 @@ static bool is_measured(const struct search *s, size_t candidate)
 }
 
 /* Slope through the class's measured runs with the smallest and the largest micro-batch; NAN: there are not two. */
-static double measured_slope(const struct search *s, size_t class)
+static double measured_slope(const struct measured_memory *m, size_t class)
 {
+    const struct search *s = m->s;
     const struct candidate *least = NULL, *most = NULL;
-    for (size_t i = 0; i < s->space->count; i++) {
-        const struct candidate *c = candidate_of(s, i);
-        if (c->memory_class != class || !is_measured(s, i))
+    for (size_t i = 0; i < m->count; i++) {
+        const struct candidate *c = candidate_of(s, m->runs[i]);
+        if (c->memory_class != class)
             continue;
         if (!least || c->micro_batch < least->micro_batch)
             least = c;
@@ -115,29 +123,33 @@ static struct standing standing_of(const struct search *s, size_t family)
     return x;
 }
 
-static double slope_of(const struct search *s, size_t family)
+static double ratio_of(const struct measured_memory *m, const size_t *families, size_t count)
 {
-    const struct candidate *own = family_candidate(s, family, 0);
-    double slope = measured_slope(s, own->memory_class), predicted = predicted_slope(s, family);
     double ratio = NAN;
-    for (size_t other = 0; isnan(slope) && other < s->families.count; other++) {
-        const struct candidate *c = family_candidate(s, other, 0);
-        if (c->group == own->group && standing_of(s, other).is_measured)
-            ratio = fmax(ratio, measured_slope(s, c->memory_class) / predicted_slope(s, other));
-    }
-    slope = isnan(slope) ? ratio * predicted : slope;
+    for (size_t i = 0; i < count; i++)
+        if (standing_of(m->s, families[i]).is_measured)
+            ratio = fmax(ratio, measured_slope(m, family_candidate(m->s, families[i], 0)->memory_class) /
+                                    predicted_slope(m->s, families[i]));
+    return ratio;
+}
+
+static double slope_of(const struct measured_memory *m, size_t family)
+{
+    double slope = measured_slope(m, family_candidate(m->s, family, 0)->memory_class);
+    double predicted = predicted_slope(m->s, family);
+    slope = isnan(slope) ? m->ratio * predicted : slope;
     return isnan(slope) ? predicted : slope;
 }
 
 /* The group's measured run with the largest micro-batch, preferably of the same class; NULL: none. */
-static const struct candidate *anchor_of(const struct search *s, const struct candidate *own)
+static const struct candidate *anchor_of(const struct measured_memory *m, const struct candidate *own)
 {
     const struct candidate *anchor = NULL;
-    for (size_t i = 0; i < s->space->count; i++) {
-        const struct candidate *c = candidate_of(s, i);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct candidate *c = candidate_of(m->s, m->runs[i]);
         bool same = c->memory_class == own->memory_class;
         bool anchored = anchor && anchor->memory_class == own->memory_class;
-        if (c->group != own->group || !is_measured(s, i))
+        if (c->group != own->group)
             continue;
         if (!anchor || (same && !anchored) || (same == anchored && c->micro_batch > anchor->micro_batch))
             anchor = c;
@@ -145,10 +157,11 @@ static const struct candidate *anchor_of(const struct search *s, const struct ca
     return anchor;
 }
 
-static struct memory_estimate memory_estimate_of(const struct search *s, size_t family)
+static struct memory_estimate memory_estimate_of(const struct measured_memory *m, size_t family)
 {
-    const struct candidate *own = family_candidate(s, family, 0), *anchor = anchor_of(s, own);
-    struct memory_estimate l = {own->micro_batch, own->bytes, slope_of(s, family)};
+    const struct search *s = m->s;
+    const struct candidate *own = family_candidate(s, family, 0), *anchor = anchor_of(m, own);
+    struct memory_estimate l = {own->micro_batch, own->bytes, slope_of(m, family)};
     if (!anchor)
         return l;
     l.micro_batch = anchor->micro_batch;
@@ -167,14 +180,15 @@ static double memory_estimate_bytes(const struct memory_estimate *l, double micr
 }
 
 /* The smallest value of the line among the family's runs that ran out of memory; NAN: none did. */
-static double least_too_much(const struct search *s, size_t family)
+static double least_too_much(const struct measured_memory *m, size_t family)
 {
+    const struct search *s = m->s;
     double least = NAN;
     for (size_t i = 0; i < family_size(s, family); i++) {
         size_t candidate = family_member(s, family, i);
         if (!s->trials[candidate].outcome.out_of_memory)
             continue;
-        const struct memory_estimate l = memory_estimate_of(s, family);
+        const struct memory_estimate l = memory_estimate_of(m, family);
         least = fmin(least, memory_estimate_bytes(&l, candidate_of(s, candidate)->micro_batch));
     }
     return least;
@@ -182,8 +196,9 @@ static double least_too_much(const struct search *s, size_t family)
 
 /* Bytes of a device that a run of the group may use: predicted to be usable, but no more than the lines give for runs
  * that ran out of memory, and no less than any run was measured to use. NAN: not known. */
-static double memory_estimate_usable(const struct search *s, size_t group)
+static double memory_estimate_usable(const struct measured_memory *m, size_t group)
 {
+    const struct search *s = m->s;
     double usable = NAN, measured = 0;
     for (size_t i = 0; i < s->space->count; i++) {
         const struct candidate *c = candidate_of(s, i);
@@ -194,7 +209,7 @@ static double memory_estimate_usable(const struct search *s, size_t group)
     }
     for (size_t family = 0; family < s->families.count; family++)
         if (family_candidate(s, family, 0)->group == group)
-            usable = fmin(usable, JUST_BELOW * least_too_much(s, family));
+            usable = fmin(usable, JUST_BELOW * least_too_much(m, family));
     return usable < measured ? measured : usable;
 }
 
@@ -206,6 +221,7 @@ struct staged_pass {
     const bool *of_batch; /* by key of the space: differs within a configuration */
     const size_t *own;    /* the group's families */
     size_t own_count;
+    struct measured_memory measured;
     double usable;
     /* Of the family that compare_with() was last called for. */
     uint64_t *differing; /* by family: bit mask of keys by index modulo MASK_BITS; 0: itself, or another stage or group
@@ -259,7 +275,7 @@ static size_t best_among(const struct staged_pass *f, const size_t *families, si
 /* How many members, counted from the first, are expected to fit; NONE: not known. */
 static size_t count_fitting(const struct staged_pass *f, size_t family)
 {
-    const struct memory_estimate l = memory_estimate_of(f->s, family);
+    const struct memory_estimate l = memory_estimate_of(&f->measured, family);
     size_t at = family_size(f->s, family);
     if (isnan(f->usable) || isnan(memory_estimate_bytes(&l, family_micro_batch(f->s, family, at - 1))))
         return NONE;
@@ -271,7 +287,7 @@ static size_t count_fitting(const struct staged_pass *f, size_t family)
 /* Returns whether the member has almost no chance of fitting. */
 static bool is_hopeless(const struct staged_pass *f, size_t family, size_t at)
 {
-    const struct memory_estimate l = memory_estimate_of(f->s, family);
+    const struct memory_estimate l = memory_estimate_of(&f->measured, family);
     return memory_estimate_bytes(&l, family_micro_batch(f->s, family, at)) > HOPELESS * f->usable;
 }
 
@@ -825,7 +841,15 @@ static void go_through(struct search *s, void *own)
 {
     OWNED uint64_t *differing = xcalloc(s->families.count + 1, sizeof *differing);
     OWNED size_t *families = xcalloc(s->families.count + 1, sizeof *families);
-    struct staged_pass f = {.s = s, .of_batch = *(bool **)own, .own = families, .differing = differing};
+    OWNED size_t *runs = xcalloc(s->space->count + 1, sizeof *runs);
+    struct staged_pass f = {.s = s,
+                            .of_batch = *(bool **)own,
+                            .own = families,
+                            .measured = {s, runs, 0, NAN},
+                            .differing = differing};
+    for (size_t i = 0; i < s->space->count; i++)
+        if (is_measured(s, i))
+            runs[f.measured.count++] = i;
     for (size_t k = 0; s->space->saves_memory && k < s->space->key_count; k++)
         f.of_memory |= s->space->saves_memory[k] ? bit_of(k) : 0;
     for (size_t group = 0; group < s->space->group_count; group++) {
@@ -834,7 +858,8 @@ static void go_through(struct search *s, void *own)
         for (size_t i = 0; i < s->families.count; i++)
             if (family_candidate(s, i, 0)->group == group)
                 families[f.own_count++] = i;
-        f.usable = memory_estimate_usable(s, group);
+        f.measured.ratio = ratio_of(&f.measured, families, f.own_count);
+        f.usable = memory_estimate_usable(&f.measured, group);
         if (climb(&f, &base) && base != NONE && descend(&f, base))
             refine(&f);
     }
