@@ -300,36 +300,31 @@ END
     cd ..
 }
 
-# Nothing: it is run.
+# Sets `instead`; to nothing: it is run.
 instead_of() # COMMAND
 {
-    local printed instead
-    while IFS= read -r instead; do
-        printed=${instead%|*}
+    local printed
+    for instead in "${all_exceptions[@]}"; do
+        printed=${instead%|*} instead=${instead##*|}
         if [ "$printed" = "$1" ] || { [ "${printed%\*}" != "$printed" ] && [[ $1 == "${printed%\*}"* ]]; }; then
-            echo "${instead##*|}"
             return
         fi
-    done < <(exceptions)
-}
-
-names_in() # DIRECTORY
-{
-    find "$1" -mindepth 1 -printf '%P\n' | LC_ALL=C sort
+    done
+    instead=''
 }
 
 # place/ as template/ is. What the command before left, changed or took is put right, which in most cases is nothing.
 fresh_place()
 {
     if [ -e place ]; then
-        find place ! -type d -cnewer copied -delete
-        names_in place >now
+        find place -mindepth 1 \( ! -type d -cnewer copied -delete \) -o -printf '%P\n' | LC_ALL=C sort >now
+        ! cmp -s names now || return 0
         LC_ALL=C comm -13 names now | (cd place && xargs -r -d '\n' rm -rf)
         LC_ALL=C comm -23 names now >missing
         [ -s missing ] || return 0
         (cd template && xargs -d '\n' cp -a --parents -t ../place) <missing
     else
-        names_in template >names
+        find template -mindepth 1 -printf '%P\n' | LC_ALL=C sort >names
         cp -a template place
     fi
     touch copied
@@ -339,7 +334,7 @@ fresh_place()
 check_command() # FILE COMMAND
 {
     local instead line=$2 want=0 got=0
-    instead=$(instead_of "$2")
+    instead_of "$2"
     case $instead in
     plan) line=${line//meshsweep run/meshsweep plan} line=${line%% && *} line=${line// --detach/} ;;
     models) ;;
@@ -358,7 +353,8 @@ check_command() # FILE COMMAND
 
 printed_commands__typed__work()
 {
-    local file command key failures=0
+    local file command key failures=0 all_exceptions
+    mapfile -t all_exceptions < <(exceptions)
     make_template
     key=$(sqlite3 template/results.db "SELECT substr(lower(hex(key)), 1, 8) FROM job WHERE state = 'ok' LIMIT 1")
     (cd "$source_dir" && commands_of_documents README.md CONTRIBUTING.md docs/*.md \
