@@ -110,22 +110,28 @@ better = "max"' init --from-log bench.log
     expect_run only_stdout 0 init --from-log noise.log
 }
 
+unit_is() # METRIC UNIT SWEEP-FILE
+{
+    local table=${3#*"[job.metrics.$1]"}
+    [[ ! $2 || ${table%%$'\n['*} = *$'\n'"unit = \"$2\""* ]]
+}
+
 # A line as each of several trainers writes it, twice: which metric is read, with which number and in which unit.
 log__unseen_trainers__what_they_name()
 {
-    local metric value unit line seen=''
+    local metric value unit line seen='' wanted='' n=0 text
     while IFS=';' read -r metric value unit line; do
         if [ "$line" != "$seen" ]; then
-            rm -rf unseen.toml unseen.db*
+            seen=$line n=$((n + 1))
             printf '%s\n%s\n' "$line" "$line" >unseen.log
-            expect_run only_stderr 0 init --from-log unseen.log -o unseen.toml a=1,2 -- sh -c "cat unseen.log # {a}"
-            expect_run silent 0 run -c unseen.toml -d unseen.db --only a=1 --progress none
-            seen=$line
+            expect_run only_stderr 0 init --from-log unseen.log -o "$n.toml" a=1,2 -- sh -c "cat unseen.log # {a}"
+            expect_run silent 0 run -c "$n.toml" -d "$n.db" --only a=1 --progress none
+            read_text "$n.toml"
+            echo ".open $n.db" >>values.sql
         fi
-        [ "$(sqlite3 unseen.db "SELECT value FROM summary WHERE name = '$metric'")" = "$value" ] ||
-            fail "$metric is not $value: $line: $(grep regex unseen.toml)"
-        grep -A 3 "^\[job.metrics.$metric\]" unseen.toml | grep -q "^unit = \"$unit\"" || [ -z "$unit" ] ||
-            fail "$metric is not in $unit: $(cat unseen.toml)"
+        wanted="$wanted"$'\n'"$n $metric|$value"
+        echo "SELECT '$n $metric', (SELECT value FROM summary WHERE name = '$metric');" >>values.sql
+        unit_is "$metric" "$unit" "$text" || fail "$metric is not in $unit: $text"
     done <<'END'
 throughput;120345.25;;{"train/loss": 11.5, "throughput/mfu": 48.5, "throughput/tokens_per_second": 120345.25}
 mfu;48.5;;{"train/loss": 11.5, "throughput/mfu": 48.5, "throughput/tokens_per_second": 120345.25}
@@ -172,6 +178,7 @@ auc;0.75;;[1]	training's auc: 0.95	valid_0's auc: 0.75	valid_0's binary_logloss:
 logloss;0.25;;[1]	training's auc: 0.95	valid_0's auc: 0.75	valid_0's binary_logloss: 0.25
 mfu;46.5;%;step    2/19560 | loss 10.96 | lr 1.71e-06 | 3018.5 ms | 46.5% bf16 MFU | 173690 tok/s
 END
+    expect_said_by only_stdout 0 "${wanted#?}" run_command sqlite3 -batch :memory: '.read values.sql'
 }
 
 # Its bar alone, from which Lightning's profile reads two metrics, does not make a script one of Lightning's.
