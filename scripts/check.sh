@@ -115,7 +115,7 @@ start_compilers()
             compile "static program for 64-bit ARM" scripts/static.sh --try --host aarch64-linux-gnu
         fi
         if type -P dh >/dev/null; then
-            compile "Debian packages" env DEB_BUILD_OPTIONS=nocheck scripts/package.sh
+            compile "Debian packages" env DEB_BUILD_OPTIONS="nocheck noopt" scripts/package.sh
         fi
         compile "make distcheck" check_distribution
     } </dev/null &
