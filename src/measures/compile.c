@@ -33,6 +33,11 @@ static bool begins_name(char c)
     return isalpha((unsigned char)c) || c == '_';
 }
 
+static bool begins_number(const char *p)
+{
+    return isdigit((unsigned char)p[*p == '.']);
+}
+
 static size_t number_length(const char *p)
 {
     const size_t n = strspn(p, DIGITS "."), e = n + (p[n] == 'e' || p[n] == 'E'), sign = p[e] == '+' || p[e] == '-';
@@ -59,7 +64,7 @@ static size_t token_length(const char *p)
     }
     if (begins_name(*p))
         return strspn(p, LETTERS DIGITS "_.");
-    return isdigit((unsigned char)*p) ? number_length(p) : strchr(SIGNS, *p) ? strspn(p, SIGNS) : 1;
+    return begins_number(p) ? number_length(p) : strchr(SIGNS, *p) ? strspn(p, SIGNS) : 1;
 }
 
 /* The unit that follows a number, the caller's, and where it ends; NULL: none does. */
@@ -83,7 +88,7 @@ static bool convert(double value, const char *unit, const char *text, unit_of un
         const size_t length = token_length(p);
         OWNED char *name = begins_name(*p) ? xstrndup(p, length) : NULL;
         const char *own = name ? unit_of_name(context, name) : NULL;
-        p += length + (isdigit((unsigned char)*p) ? unit_length(p + length) : 0);
+        p += length + (begins_number(p) ? unit_length(p + length) : 0);
         if (own && (strcmp(own, unit) == 0 || (*own && unit_is_known(unit) && unit_is_known(own))) &&
             unit_convert(value, unit, own, out))
             return true;
@@ -116,7 +121,7 @@ static int add_quantity(const char **p, const char *text, unit_of unit, void *co
 static int quantities_convert(const char *text, unit_of unit, void *context, struct buffer *out, struct error *e)
 {
     for (const char *p = text; *p;) {
-        if (!isdigit((unsigned char)*p)) {
+        if (!begins_number(p)) {
             const size_t length = token_length(p);
             buffer_add(out, p, length);
             p += length;

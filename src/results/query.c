@@ -94,7 +94,8 @@ static char *without_unit(const char *where)
 {
     static const char *const bases[] = {"", "B", "s"};
     for (const char *p = where; *p; p++) {
-        if (!isdigit((unsigned char)*p) || (p > where && (isalnum((unsigned char)p[-1]) || strchr("_.'\"", p[-1]))))
+        if (!isdigit((unsigned char)p[*p == '.']) ||
+            (p > where && (isalnum((unsigned char)p[-1]) || strchr("_.'\"", p[-1]))))
             continue;
         char *end;
         const double value = strtod(p, &end);

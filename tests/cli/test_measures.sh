@@ -248,6 +248,8 @@ condition__met_by_none__nearest_miss_and_status_3()
     expect_only_stdout_contains 3 'no best: no job meets all conditions of [sweep] subject_to; the nearest is job 1'
     expect_run only_stderr 4 replay
     expect_stderr_contains 'meets [sweep] subject_to, so there is nothing to find (meshsweep best names the nearest)'
+    expect_said only_stderr_contains 3 'job 1: peak_memory <= .5 GiB is missed: 2' best \
+        --subject-to 'peak_memory <= .5 GiB'
     # By far: in times, not in a power of ten of per cent.
     sed -i 's/^subject_to.*/subject_to = "peak_memory <= 1 MiB"/' sweep.toml
     run_quietly

@@ -111,6 +111,8 @@ results__wrong_names__hints_and_status_2()
     expect_only_stderr 2 'meshsweep: --where: no such column: name (did you mean "cluster_spec.name" or "model.name"?)'
     run_meshsweep results --where 'duration < 40GiB'
     expect_only_stderr_contains 2 '(a number has no unit there: write 40, or 42949672960 where the column is in bytes)'
+    run_meshsweep results --where 'duration < .5 h'
+    expect_only_stderr_contains 2 '(a number has no unit there: write 0.5, or 1800 where the column is in seconds)'
     run_meshsweep results --where 'duration < 1.5 h'
     expect_only_stderr_contains 2 '(a number has no unit there: write 1.5, or 5400 where the column is in seconds)'
     run_meshsweep results --where 'max_rss < 150 tokens/s'
