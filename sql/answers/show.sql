@@ -1,6 +1,25 @@
 -- All that is recorded about the job ?1, whose files are below ?2, part by part: the columns of `part_…` name what they
 -- hold, as the document of `meshsweep show` does.
 WITH
+-- What the samples of each point of its curves come to, as of a whole metric; ?1 NULL: of all jobs.
+ordered AS (
+    SELECT m.attempt_id, m.name, f.unit, f.take, f.reading ->> '$.per' AS per, p.step, p.sequence, p.value,
+        count(p.value) OVER point AS n, avg(p.value) OVER point AS mean, max(p.sequence) OVER point AS final,
+        row_number() OVER (point ORDER BY p.value IS NULL, p.value) - 1 AS place
+    FROM (SELECT (SELECT attempt_id FROM job WHERE id = ?1) AS own) JOIN summary AS m
+        ON m.attempt_id BETWEEN coalesce(own, iif(?1 IS NULL, 0, NULL)) AND coalesce(own, 9e18)
+    JOIN definition AS f ON f.id = m.definition_id JOIN metric AS p ON p.attempt_id = m.attempt_id AND p.name = m.name
+    WHERE m.point IS NOT NULL WINDOW point AS (PARTITION BY m.attempt_id, m.name, p.step)),
+summarised AS (
+    SELECT attempt_id, name, unit, take, per, step, n AS samples, sum(value IS NULL) AS not_finite, mean, min(value) AS minimum,
+        max(value) AS maximum, sum(value * max(0, 1 - abs(place - 0.5 * (n - 1)))) AS median,
+        sum(value * max(0, 1 - abs(place - 0.9 * (n - 1)))) AS p90, max(iif(sequence = final, value, NULL)) AS last,
+        iif(n, coalesce(sqrt(sum((value - mean) * (value - mean)) / (n - 1)), 0), NULL) AS stddev
+    FROM ordered GROUP BY attempt_id, name, step),
+curve_point AS (
+    SELECT *, CASE take WHEN 'mean' THEN mean WHEN 'last' THEN last WHEN 'max' THEN maximum WHEN 'min' THEN minimum
+        WHEN 'p90' THEN p90 ELSE median END AS value FROM summarised),
+
 -- One row.
 part_job AS (
     SELECT j.id AS job, lower(hex(j.key)) AS key, s.name AS sweep, s.path AS sweep_file,
@@ -15,18 +34,18 @@ part_job AS (
 -- Of the attempt that represents it; a point is "concurrency 16".
 part_metrics AS (
     SELECT m.name, v.value, nullif(d.unit, '') AS unit, d.counter, d.rank, (f.reading ->> '$.per') || ' ' || m.point AS point,
-        m.count AS samples, nullif(m.not_finite, 0) AS not_finite, m.kept, m.mean, m.median, m.minimum, m.maximum, m.stddev, m.p90,
-        v.note
+        coalesce(p.samples, m.count) AS samples, nullif(coalesce(p.not_finite, m.not_finite), 0) AS not_finite, m.kept,
+        coalesce(p.mean, m.mean) AS mean, coalesce(p.median, m.median) AS median,
+        coalesce(p.minimum, m.minimum) AS minimum, coalesce(p.maximum, m.maximum) AS maximum,
+        coalesce(p.stddev, m.stddev) AS stddev, coalesce(p.p90, m.p90) AS p90, v.note
     FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id
     LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = m.name LEFT JOIN metric_definition AS d ON d.name = m.name
-    LEFT JOIN definition AS f ON f.id = m.definition_id WHERE j.id = ?1 ORDER BY m.name),
+    LEFT JOIN definition AS f ON f.id = m.definition_id LEFT JOIN curve_point AS p ON p.name = m.name AND p.step = m.point
+    WHERE j.id = ?1 ORDER BY m.name),
 
 -- Of its curves, likewise.
 part_points AS (
-    SELECT m.name AS metric, f.reading ->> '$.per' AS per, p.step AS per_value, p.value, nullif(f.unit, '') AS unit
-    FROM job AS j JOIN summary AS m ON m.attempt_id = j.attempt_id JOIN definition AS f ON f.id = m.definition_id
-    JOIN metric AS p ON p.attempt_id = m.attempt_id AND p.name = m.name WHERE j.id = ?1 AND m.point IS NOT NULL
-    ORDER BY m.name, p.step, p.sequence LIMIT 1000),
+    SELECT name AS metric, per, step AS per_value, value, nullif(unit, '') AS unit FROM curve_point ORDER BY name, step LIMIT 1000),
 
 -- The oldest first.
 part_attempts AS (

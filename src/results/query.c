@@ -8,6 +8,7 @@
 #include "config/sweep.h"
 #include "database/guard.h"
 #include "results/configurations.h"
+#include "results/json.h"
 #include "results/status.h"
 #include "secrets/secrets.h"
 #include "sweep_file/reader.h"
@@ -359,11 +360,13 @@ int result_query_open(struct db *db, const struct result_query *q, struct stmt *
     return 0;
 }
 
+/* A statistic, of a point where the metric is a curve. */
+#define OF(name) ", coalesce(p." name ", m." name ") AS " name
+
 int result_query_open_long(struct db *db, const struct result_query *q, struct stmt **out, struct error *e)
 {
     OWNED_LIST all = STRING_LIST_INIT;
     OWNED_BUFFER sql = BUFFER_INIT;
-    struct stmt *s = NULL;
     bool curves = false;
     int rc = read_titles(db, &all, e);
     if (rc == 0)
@@ -373,31 +376,24 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
                            NO_VALUES, &curves, e);
     if (rc == 0 && q->where)
         rc = check_condition(&all, q->where, e);
-    buffer_add_text(&sql,
-                    "SELECT r.job, r.key, r.state, m.name AS metric, nullif(d.unit, '') AS unit, d.counter, d.rank,"
-                    " m.count AS samples, m.not_finite,");
     buffer_printf(&sql,
-                  " %s, m.mean, m.median, m.minimum, m.maximum, m.stddev, m.p90%s FROM (SELECT job, key, state FROM",
-                  curves ? "iif(m.point IS NULL, v.value, p.value) AS value" : "v.value",
+                  "SELECT r.job, r.key, r.state, m.name AS metric, nullif(d.unit, '') AS unit, d.counter, d.rank,"
+                  " coalesce(p.samples, m.count) AS samples" OF("not_finite") ", iif(p.step IS NULL, v.value, p.value)"
+                  " AS value" OF("mean") OF("median") OF("minimum") OF("maximum") OF("stddev") OF("p90") "%s"
+                  " FROM (SELECT job, key, state FROM results WHERE (?2 OR in_sweep) AND (?3 IS NULL OR state = ?3)",
                   curves ? ", p.step AS point" : "");
-    buffer_add_text(&sql, " results WHERE (?1 OR in_sweep) AND (?2 IS NULL OR state = ?2)");
     if (q->where)
         buffer_printf(&sql, " AND (%s\n)", q->where);
     buffer_add_text(&sql, ") AS r JOIN job AS j ON j.id = r.job JOIN summary AS m ON m.attempt_id = j.attempt_id"
                           " LEFT JOIN job_metric AS v ON v.job_id = j.id AND v.name = m.name"
-                          " LEFT JOIN metric_definition AS d ON d.name = m.name");
-    if (curves)
-        buffer_add_text(&sql, " LEFT JOIN metric AS p ON m.point IS NOT NULL AND p.attempt_id = m.attempt_id"
-                              " AND p.name = m.name");
-    buffer_printf(&sql, " ORDER BY r.job, m.name%s", curves ? ", p.step" : "");
+                          " LEFT JOIN metric_definition AS d ON d.name = m.name"
+                          " LEFT JOIN curve_point AS p ON p.attempt_id = m.attempt_id AND p.name = m.name"
+                          " ORDER BY r.job, m.name, p.step");
     if (rc == 0)
-        rc = db_prepare(db, buffer_text(&sql), &s, e);
-    if (rc == 0) {
-        stmt_bind(s, VALUES(sql_int(q->every_sweep), sql_text(q->state)));
-        if (q->where)
-            limit_work(db);
-        *out = s;
-    }
+        rc = answer_open(db, "sql/answers/show.sql", buffer_text(&sql),
+                         VALUES(sql_null(), sql_int(q->every_sweep), sql_text(q->state)), out, e);
+    if (rc == 0 && q->where)
+        limit_work(db);
     return rc;
 }
 

@@ -53,6 +53,25 @@ curve__under_a_limit__the_best_point_that_meets_it()
     expect_file_contains report.html '"throughput":"load.concurrency"'
 }
 
+# A server that is asked three times at each load.
+curve__several_samples_of_a_point__one_row()
+{
+    curve_sweep < <(toml job.metrics.throughput: jsonl=rate file=bench.jsonl per=load.concurrency better=max take=max \
+        job.metrics.p99_ttft: jsonl=p99 file=bench.jsonl per=load.concurrency)
+    sed -i 's/^for c in .*/for c in 1 16 64 16 1 16; do set -- $(($1 + 2))/' bench.sh
+    run_silently 0
+    run_meshsweep show 1
+    expect_only_stdout_contains 0 $'\npoints\n  p99_ttft at load.concurrency 1: 26\n  p99_ttft at load.'\
+$'concurrency 16: 178\n  p99_ttft at load.concurrency 64: 656\n  throughput at load.concurrency 1: 205\n  throughput '\
+$'at load.concurrency 16: 300\n  throughput at load.concurrency 64: 480\n' \
+        '  300 at load.concurrency 16, samples 3, mean 260, median 260, minimum 220, maximum 300, stddev 40, p90 292'
+    run_meshsweep export --long --where 'job = 1'
+    expect_only_stdout_contains 0 ',throughput,,,,2,0,205.0,165.0,165.0,125.0,205.0,56.568542494923804,197.0,1' \
+        ',throughput,,,,3,0,300.0,260.0,260.0,220.0,300.0,40.0,292.0,16' \
+        ',throughput,,,,1,0,480.0,480.0,480.0,480.0,480.0,0'
+    expect "[ \$(wc -l <.stdout) = 7 ]"
+}
+
 # Another limit is asked of what was measured, without a run.
 curve__another_limit__another_point()
 {
