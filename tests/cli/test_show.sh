@@ -19,6 +19,17 @@ show__by_the_beginning_of_its_key__the_same()
     expect_stdout_contains '  failure            lost' '  message            exit status 1: no such file'
 }
 
+# The value is of all attempts, the samples are of one.
+show__repeated__whose_samples()
+{
+    toml sweep: objective=max:v job: repeat=3 \
+        command='["/bin/sh", "-c", "echo >>runs; n=$(wc -l <runs); echo v: $n; echo v: $((n * 3))"]' \
+        job.metrics.v: regex='"v: ([0-9]+)"' take=max better=max >sweep.toml
+    run_silently 0
+    run_meshsweep show 1
+    expect_only_stdout_contains 0 $'\n  samples_of_attempt      2\n' '  v  6, samples 2, mean 4, '
+}
+
 show__not_started__no_command_yet()
 {
     fixture_database
