@@ -540,6 +540,7 @@ static cJSON *json_object(const char *line, size_t *malformed)
 struct csv_reading {
     struct collector *collector;
     const struct metric_reader *reader;
+    char separator;       /* of cells */
     size_t cell, cells;   /* of the row so far, of the header */
     size_t column, steps; /* by the header; SIZE_MAX: it has none of that name */
     bool has_header, has_value;
@@ -552,13 +553,15 @@ static void take_cell(void *bytes, size_t length, void *context)
     struct csv_reading *in = context;
     const char *text = bytes, *name = in->reader->source->path, *step = step_name(in->reader->metric);
     const size_t cell = in->cell++;
+    const char *comma = memchr(text, ',', length);
+    /* "1,500" between semicolons may be 1500 or 1.5. */
+    const bool is_unsure = comma && in->separator != ',' && comma + 4 == text + length;
     double number;
     if (!in->has_header && length == strlen(name) && memcmp(text, name, length) == 0)
         in->column = cell;
     else if (!in->has_header && length == strlen(step) && memcmp(text, step, length) == 0)
         in->steps = cell;
-    if (!in->has_header || !parse_number(text, length, &number)) {
-        const char *comma = memchr(text, ',', length);
+    if (!in->has_header || is_unsure || !parse_number(text, length, &number)) {
         if (in->has_header && cell == in->column && comma && isdigit((unsigned char)text[length - 1]))
             note_cut(in->collector, in->reader, text, (size_t)(comma - text), text, length);
         return;
@@ -593,7 +596,8 @@ static void csv_samples_add(struct collector *c, const struct metric_reader *r, 
     struct csv_parser parser;
     csv_init(&parser, 0);
     csv_set_realloc_func(&parser, xrealloc);
-    csv_set_delim(&parser, (unsigned char)csv_delimiter(text, length));
+    in.separator = csv_delimiter(text, length);
+    csv_set_delim(&parser, (unsigned char)in.separator);
     csv_parse(&parser, text + start, length - start, take_cell, end_row, &in);
     if (c->has_ended)
         csv_fini(&parser, take_cell, end_row, &in);

@@ -42,16 +42,17 @@ csv_file__a_column__samples_with_their_steps()
         csv=it/s file=speed.csv job.metrics.absent: csv=absent file=speed.csv job.metrics.large: csv=large \
         file=large.csv <<'END'
 cd $MESHSWEEP_JOB_DIR; mkdir -p logs/v0; \
-printf 'epoch,step,train_loss,val_loss\n0,9,2.5,\n0,19,,3.5\n1,29,"2.25",\n1,39,nan,\n2,4' >logs/v0/metrics.csv; \
-printf '\357\273\277it/s ; step \r\n10.5;1\r\n\r\n12.5;2;99\r\n1,5;7\r\nx;"a ""b"""\r\n 13.5;3\r\n14;4' >speed.csv; \
+printf 'epoch,step,train_loss,val_loss\n0,9,"2,500",\n0,19,,3.5\n1,29,"2.25",\n1,39,nan,\n2,4' >logs/v0/metrics.csv; \
+printf '\357\273\277it/s ; step \r\n10.5;1\r\n\r\n12.5;2;99\r\n1,5;7\r\n1,500;7' >speed.csv; \
+printf '\r\n1,234,567;8\r\nx;"a ""b"""\r\n 13.5;3\r\n14;4' >>speed.csv; \
 { echo large; yes 1 | head -c 20000000; } >large.csv
 END
     run_silently 0
-    expect_sql "9=2.5;29=2.25;39=none" "SELECT group_concat(step || '=' || coalesce(value, 'none'), ';')
+    expect_sql "9=2500.0;29=2.25;39=none" "SELECT group_concat(step || '=' || coalesce(value, 'none'), ';')
         FROM (SELECT * FROM metric WHERE name = 'train_loss' ORDER BY sequence)"
-    expect_sql "10.5;12.5;13.5;14.0" \
+    expect_sql "10.5;12.5;1234567.0;13.5;14.0" \
         "SELECT group_concat(value, ';') FROM (SELECT value FROM metric WHERE name = 'speed' ORDER BY sequence)"
-    expect_sql '0|numbers of which only a part is matched, as in "speed: 1 of 1,5": 1; JSON and CSV files over 16 '\
+    expect_sql '0|numbers of which only a part is matched, as in "speed: 1 of 1,5": 2; JSON and CSV files over 16 '\
 'MiB: 1' "SELECT count(*), (SELECT left_out FROM attempt)
         FROM summary WHERE name IN ('absent', 'large')"
     sed -i '/^file = "speed.csv"/d' sweep.toml
