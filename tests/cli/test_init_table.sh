@@ -52,6 +52,14 @@ times__stay_times()
         printf 'attention,%s\nflash,1.5\nsdpa,2.5\neager,3.5\n' "$name" >t.csv
         expect_said only_stdout_contains 0 'objective = "min:' init --from-table t.csv -o -
     done
+    # Not of a step: nothing is to be predicted of it.
+    sed -i '1s/.*/attention,ttft_ms/' t.csv
+    expect_said only_stdout_contains 0 'objective = "min:ttft"' init --from-table t.csv -o -
+    for name in goodput bandwidth gbps; do
+        sed -i "1s/.*/attention,$name/" t.csv
+        run_meshsweep init --from-table t.csv -o -
+        expect_only_stdout_contains 0 "[job.metrics.$name]"$'\nbetter = "max"'
+    done
 }
 
 # A word of a state makes no column of states, and a unit in some cells is no key without a word of it.
