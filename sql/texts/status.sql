@@ -122,7 +122,8 @@ line (part, n, before, text, after) AS (
     UNION ALL SELECT 14, w.key, printf('  %*d  as job %d', length(?1 ->> '$.witnesses[0].jobs'), value ->> 'jobs', value ->> 'witness'), NULL, ''
         FROM json_each(?1, '$.witnesses') AS w
     UNION ALL SELECT 15, -1, char(10) || 'waiting: their batch system has not begun them', NULL, '' WHERE ?1 ->> '$.waits[0]' IS NOT NULL
-    UNION ALL SELECT 16, -1, char(10) || 'held: a run starts them once this is mended', NULL, '' WHERE ?1 ->> '$.holds[0]' IS NOT NULL
+    UNION ALL SELECT 16, -1, char(10) || iif(alive AND running = 0, 'held, and the run is paused: it goes on', 'held: a run starts them')
+        || ' once this is mended', NULL, '' FROM this WHERE ?1 ->> '$.holds[0]' IS NOT NULL
     UNION ALL SELECT l.part, r.key, printf('  %*d  as job %d: ', length(?1 ->> ('$.' || list || '[0].jobs')), r.value ->> 'jobs', r.value ->> 'first_job'),
         coalesce(r.value ->> 'why', ''), '' FROM (SELECT 15 AS part, 'waits' AS list UNION ALL SELECT 16, 'holds') AS l, json_each(?1, '$.' || list) AS r
     UNION ALL SELECT part, 1000, say('  and %d %s', (?2 ->> list) - n, what), NULL, '' FROM (

@@ -40,8 +40,7 @@ program__away_for_a_while__run_pauses_and_goes_on()
 # Beside the run at work.
 run_status()
 {
-    "$meshsweep" status >out 2>err
-    expect_file_contains out 'held: a run starts them once this is mended'
+    wait_until '"$meshsweep" status 2>err >out && grep -q "^held, and the run is paused: it goes on once" out' 20
     expect_file_contains out 'could not be started (exec ./bin/sh): No such file or directory'
     "$meshsweep" status --json >out 2>err
     expect "[ \"\$(sqlite3 :memory: \"SELECT s->>'\$.states.held' > 0 AND s->>'\$.holds[0].jobs' > 0 AND \
