@@ -94,14 +94,17 @@ int command_merge(const struct merge_options *o, const struct arguments *a, stru
     if (rc == 0)
         rc = db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id <> (SELECT id FROM current_sweep)", NO_VALUES, 0,
                           &others, e);
-    store_close(db);
+    if (rc < 0 && counts.jobs + counts.attempts == 0)
+        store_discard(db);
+    else
+        store_close(db);
     if (rc < 0)
         return -1;
     rc = merge_print(o->output, &counts, o->json, e);
     if (rc == 0 && others > 0 && !o->json)
-        output_message("%" PRId64 " of its jobs belong to sweeps older than the newest; they are listed by: meshsweep "
-                       "results --all -d %s",
-                       others, o->output);
+        output_message("%" PRId64 " of its jobs %s to sweeps older than the newest, listed by: meshsweep results --all "
+                       "-d %s",
+                       others, others == 1 ? "belongs" : "belong", o->output);
     return rc < 0 ? -1 : STATUS_OK;
 }
 

@@ -671,6 +671,15 @@ static int open_writer(const char *path, const struct store_opening *o, struct d
                : (fetch_directory(*db, notice), known_name_record(*db, e));
 }
 
+/* Also the log and its index, which stay while somebody reads. */
+static void remove_files(const char *path)
+{
+    for (size_t i = 0; i < LENGTH(file_endings); i++) {
+        OWNED char *file = xasprintf("%s%s", path, file_endings[i]);
+        unlink(file);
+    }
+}
+
 int store_open(const char *path, const struct store_opening *o, struct db **out, char **notice, struct error *e)
 {
     static const struct store_opening plain = {NULL, NULL, false};
@@ -687,6 +696,8 @@ int store_open(const char *path, const struct store_opening *o, struct db **out,
         free(*notice);
         *notice = NULL;
         db_close(db);
+        if (is_new)
+            remove_files(path);
         release_locks(&locks, path);
         return -1;
     }
@@ -840,15 +851,6 @@ static bool is_untouched(struct db *db)
     int64_t runners;
     return db->is_new && !db->is_displaced &&
            db_query_int(db, "SELECT count(*) FROM runner", NO_VALUES, -1, &runners, &none) == 0 && runners == 0;
-}
-
-/* Also the log and its index, which stay while somebody reads. */
-static void remove_files(const char *path)
-{
-    for (size_t i = 0; i < LENGTH(file_endings); i++) {
-        OWNED char *file = xasprintf("%s%s", path, file_endings[i]);
-        unlink(file);
-    }
 }
 
 void store_discard(struct db *db)

@@ -34,14 +34,26 @@ two_sweeps__merged__jobs_of_the_newest_in_it_and_the_others_told()
 {
     shared_sweep
     part a.db 'n <= 2 OR n = 4' 0
+    # What cannot be made is not left half made.
+    echo text >c.db
+    expect_run only_stderr 1 merge c.db a.db -o none.db
+    expect_command only_stderr 1 bash -c 'ulimit -f 16; exec "$@"' merge "$meshsweep" merge a.db -o none.db
+    expect "[ \"\$(echo none*)\" = 'none*' ]"
+    sed 's/^n = .*/n = [1]/' sweep.toml >one.toml
+    expect_run silent 0 run -c one.toml -d one.db --progress none
+    sed -i 's/^n = .*/n = [2]/' one.toml
+    expect_said only_stderr_contains 0 'all jobs are new' run -c one.toml -d one.db --progress none
+    expect_run status 0 merge one.db -o of-one.db
+    expect_stdout 'of-one.db: 2 new jobs, 2 new attempts'
+    expect_stderr_contains 'meshsweep: 1 of its jobs belongs to sweeps older than the newest, listed by: meshsweep '
     sed -i 's/^n = .*/n = [4, 5]/; s/^objective/name = "later"\nobjective/' sweep.toml
     part b.db true 0
     for first in a b; do
         second=$([ "$first" = a ] && echo b || echo a)
         expect_run status 0 merge "$first.db" "$second.db" -o "from-$first.db"
         expect_stdout "from-$first.db: 6 new jobs, 5 new attempts"
-        expect_stderr "meshsweep: 4 of its jobs belong to sweeps older than the newest; they are listed by: \
-meshsweep results --all -d \
+        expect_stderr "meshsweep: 4 of its jobs belong to sweeps older than the newest, listed by: meshsweep results \
+--all -d \
 from-$first.db"
         expect_sql '4|2
 5|1' "SELECT n, attempts FROM results WHERE in_sweep ORDER BY n" "from-$first.db"
