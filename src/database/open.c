@@ -719,21 +719,23 @@ static bool may_write_at(const char *path)
     return access(path, W_OK) == 0 && access(directory, W_OK) == 0;
 }
 
-/* A reader of a write-ahead log makes an index of 32 KiB beside it. A full disk has no room for that. */
-static bool is_full(const char *path)
-{
-    struct statfs disk;
-    return statfs(path, &disk) == 0 && disk.f_blocks > 0 && (int64_t)disk.f_bavail * (int64_t)disk.f_bsize < 1 << 16;
-}
-
-/* A write-ahead log means that a runner is or was at work; an empty one on a full disk, that it could do nothing.
- * Without one, a reader without write access would have to leave one behind. */
+/* A write-ahead log means that a runner is or was at work. Without one, a reader without write access would have to
+ * leave one behind. */
 static enum db_mode reading_mode(const char *path)
 {
     OWNED char *absolute = path_absolute(path), *log = xasprintf("%s-wal", absolute);
+    return store_exists(log) ? DB_READ_ONLY : may_write_at(absolute) ? DB_READ_CLEANLY : DB_READ_FROZEN;
+}
+
+/* A reader of a write-ahead log makes an index of 32 KiB beside it, for which a full disk and a quota have no room.
+ * Where nothing stands in the log, it is not needed. */
+static bool only_lacks_room(const struct db *db)
+{
+    OWNED char *log = xasprintf("%s-wal", db->path);
     struct stat status;
-    const bool full = is_full(absolute), has_log = stat(log, &status) == 0 && (status.st_size > 0 || !full);
-    return has_log ? DB_READ_ONLY : !full && may_write_at(absolute) ? DB_READ_CLEANLY : DB_READ_FROZEN;
+    const int number = sqlite3_system_errno(db->handle);
+    return db->mode != DB_READ_FROZEN && (number == ENOSPC || number == EDQUOT) &&
+           (stat(log, &status) < 0 || status.st_size == 0);
 }
 
 /* Puts an upgraded copy in the place of a connection to a file of an older version. */
@@ -780,14 +782,19 @@ int store_open_reading(const char *path, enum store_reading how, struct db **out
         error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", path);
         return -1;
     }
-    if (db_open(path, reading_mode(path), &db, e) < 0)
-        return -1;
-    if (prepare_reading(&db, how, e) < 0) {
+    int rc = db_open(path, reading_mode(path), &db, e);
+    if (rc == 0 && (rc = prepare_reading(&db, how, e)) < 0 && only_lacks_room(db)) {
         db_close(db);
-        return -1;
+        db = NULL;
+        rc = db_open(path, DB_READ_FROZEN, &db, e);
+        if (rc == 0)
+            rc = prepare_reading(&db, how, e);
     }
-    *out = db;
-    return 0;
+    if (rc < 0)
+        db_close(db);
+    else
+        *out = db;
+    return rc;
 }
 
 int store_open_read_only(const char *path, struct db **out, struct error *e)

@@ -109,6 +109,9 @@ log__over_a_quota__is_lost_and_no_verdict()
 database__over_a_quota_or_the_largest_file__said_and_gone_on_from()
 {
     begun_sweep
+    # What is recorded can be read.
+    run_disturbed pwrite "$EDQUOT" results.db- results --columns state
+    expect_only_stdout_contains 0 pending
     run_disturbed pwrite "$EDQUOT" results.db-wal run --progress none
     expect_only_stderr_contains 1 'disk I/O error: the quota of the disk is reached; free some space and start again'
     expect_recovered
