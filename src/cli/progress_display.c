@@ -106,6 +106,13 @@ static void read_held(struct progress_display *d, char *out, size_t out_bytes)
         snprintf(out, out_bytes, "%s", why);
 }
 
+/* Of each job that runs or is to come: its repeats, but no more than a limit leaves for all of them. */
+static double attempts_each(const struct progress_display *d, const struct run_counts *c)
+{
+    const double jobs = (double)(c->to_come + c->running), most = (double)(c->starts_left + c->running);
+    return c->starts_left >= 0 && most < jobs * d->attempts ? most / jobs : d->attempts;
+}
+
 /* In milliseconds; -1 if no similar job has ended, or jobs are so short that their rate is a better estimate. Running
  * jobs are assumed to be half done. */
 static int64_t by_durations_ms(struct progress_display *d, const struct run_counts *c)
@@ -117,7 +124,7 @@ static int64_t by_durations_ms(struct progress_display *d, const struct run_coun
     }
     if (!(d->mean_ms >= SHORT_MS) || c->running <= 0)
         return -1;
-    return countdown_estimate_ms(d->mean_ms * d->attempts, c->to_come, c->running);
+    return countdown_estimate_ms(d->mean_ms * attempts_each(d, c), c->to_come, c->running);
 }
 
 /* --- lines --- */
@@ -308,7 +315,7 @@ static int64_t until_all_ran_ms(const struct estimated *x)
     int64_t expected_ms = c->to_come < 0 ? -1 : by_durations_ms(x->display, c);
     if (c->to_come < 0 || expected_ms >= 0)
         return expected_ms;
-    const double attempts = (double)(c->to_come + c->running) * x->display->attempts;
+    const double attempts = (double)(c->to_come + c->running) * attempts_each(x->display, c);
     return x->display->rate > 0 ? (int64_t)(attempts / x->display->rate * 1e3) : -1;
 }
 

@@ -552,10 +552,10 @@ static void heed_signal(struct runner *r, struct wake wake)
     r->cancelling |= now;
 }
 
-static int64_t attempts_to_come(const struct runner *r)
+static int64_t jobs_to_come(const struct runner *r)
 {
-    const int64_t pending = r->result.counts.pending, limit = r->options->job_limit;
-    const int64_t most = limit && limit - r->started_count < pending ? limit - r->started_count : pending;
+    const int64_t pending = r->result.counts.pending, left = r->result.counts.starts_left;
+    const int64_t most = left >= 0 && left < pending ? left : pending;
     const int64_t asked = r->source && r->source->to_come ? r->source->to_come(r->source->context) : most;
     return asked < most ? asked : most;
 }
@@ -584,7 +584,8 @@ static void report_counts(struct runner *r, bool now)
     r->result.counts.elapsed_ms = ms - r->began_ms;
     r->result.counts.draining = r->draining;
     count_waiting(r);
-    r->result.counts.to_come = attempts_to_come(r);
+    r->result.counts.starts_left = r->options->job_limit ? r->options->job_limit - r->started_count : -1;
+    r->result.counts.to_come = jobs_to_come(r);
     r->result.counts.left_ms = r->source && r->source->left_ms ? r->source->left_ms(r->source->context) : -1;
     r->options->on_counts(r->options->context, &r->result.counts);
 }

@@ -40,6 +40,7 @@ struct run_counts {
     int64_t pruned;                  /* need no less device memory than a job that ran out of it */
     int64_t held;                    /* wait for their host; not among the pending */
     int64_t to_come;                 /* of the pending, how many will run at most; -1: not known */
+    int64_t starts_left;             /* that a limit leaves; -1: none is set */
     int64_t left_ms;                 /* after which nothing more is started; -1: no deadline */
     int64_t finished_now;            /* attempts that ended in this run */
     int64_t ok_now, failed_now;      /* of these, after which the job was done; the others are tried again */
