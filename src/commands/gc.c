@@ -1,7 +1,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,37 +25,6 @@
 #define PULL_SUFFIX ".pull-"        /* and six characters: merge.c */
 #define PULLING_MS INT64_C(3600000) /* a pull that has written nothing for so long is not at work */
 
-/* --- files --- */
-
-/* Bytes of what is at `path` and below, no link being followed, and when any of it was last written; with `remove` it
- * goes. -1 with errno. */
-static int64_t walk(char *path, bool remove, int64_t *written_ms)
-{
-    char *const paths[] = {path, NULL};
-    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    const FTSENT *f = NULL;
-    int64_t bytes = 0;
-    int rc = tree ? 0 : -1;
-    while (rc == 0 && (errno = 0, f = fts_read(tree))) {
-        const bool is_file = f->fts_info != FTS_D && f->fts_info != FTS_DP;
-        const int64_t at_ms = (int64_t)f->fts_statp->st_mtim.tv_sec * 1000;
-        if (f->fts_info == FTS_DNR || f->fts_info == FTS_ERR || f->fts_info == FTS_NS) {
-            errno = f->fts_errno;
-            rc = -1;
-        } else {
-            bytes += is_file ? f->fts_statp->st_size : 0;
-            *written_ms = at_ms > *written_ms ? at_ms : *written_ms;
-        }
-        if (rc == 0 && remove && f->fts_info != FTS_D)
-            rc = is_file ? unlink(f->fts_accpath) : rmdir(f->fts_accpath);
-    }
-    const int error = errno;
-    if (tree)
-        fts_close(tree);
-    errno = error;
-    return rc < 0 || error ? -1 : bytes;
-}
-
 /* --- what there is --- */
 
 struct garbage {
@@ -71,7 +39,7 @@ struct garbage {
 static void add_removed(struct garbage *g, char *path, int64_t idle_ms)
 {
     int64_t written_ms = 0;
-    const int64_t bytes = walk(path, false, &written_ms);
+    const int64_t bytes = file_tree_bytes(path, false, &written_ms);
     if (bytes < 0 || (idle_ms && written_ms > clock_wall_ms() - idle_ms)) {
         free(path);
         return;
@@ -133,10 +101,9 @@ static void find_pulls(struct garbage *g, const char *db_path)
 
 static int remove_all(const struct garbage *g, struct error *e)
 {
-    int64_t ignored = 0;
     for (size_t i = 0; i < g->paths.count; i++) {
         char *path = g->paths.items[i];
-        if (walk(path, true, &ignored) < 0)
+        if (file_tree_bytes(path, true, NULL) < 0)
             return error_errno(e, errno, "gc: %s cannot be removed", path);
         /* The job's, where that was its last attempt. */
         *strrchr(path, '/') = '\0';

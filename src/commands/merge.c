@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -144,32 +143,6 @@ static char *directory_of(const struct pulled_database *s)
 
 /* --- the copy --- */
 
-/* A directory of one's own beside the database, since the copy may be as large; it holds the copy and what SQLite puts
- * beside it. */
-static int make_directory(const char *db, char **out, struct error *e)
-{
-    char *directory = xasprintf("%s.pull-XXXXXX", db);
-    if (mkdtemp(directory)) {
-        *out = directory;
-        return 0;
-    }
-    error_errno(e, errno, "pull: cannot make a directory beside %s", db);
-    free(directory);
-    return -1;
-}
-
-static void remove_directory(char *path)
-{
-    DIR *directory = opendir(path);
-    const struct dirent *entry;
-    while (directory && (entry = readdir(directory)))
-        unlinkat(dirfd(directory), entry->d_name, 0);
-    if (directory)
-        closedir(directory);
-    rmdir(path);
-    free(path);
-}
-
 /* Returns the commands for the far side's shell: a copy as of one instant, which is written to standard output and is
  * gone then. */
 static char *far_script(const char *path)
@@ -248,21 +221,22 @@ static int merge_copy(const struct pulled_database *s, const char *copy, const c
 
 /* --- pulling it --- */
 
-/* Until the copy is gone, signals wait: what was copied so far is of no use to anybody. */
+/* The copy stands beside the database, since it may be as large, in a directory with what SQLite puts beside it. Until
+ * it is gone, signals wait: what was copied so far is of no use to anybody. */
 static int pull(const struct pulled_database *s, const struct pull_options *o, struct merge_counts *counts,
                 int *signal_number, struct error *e)
 {
     const char *given = o->ssh ? o->ssh : getenv("MESHSWEEP_SSH"), *ssh = given && *given ? given : "ssh";
     struct interrupts interrupts;
-    char *directory = NULL;
-    if (make_directory(o->db, &directory, e) < 0)
-        return -1;
+    OWNED char *directory = xasprintf("%s.pull-XXXXXX", o->db);
+    if (!mkdtemp(directory))
+        return error_errno(e, errno, "pull: cannot make a directory beside %s", o->db);
     OWNED char *copy = xasprintf("%s/copy.db", directory);
     interrupts_begin(&interrupts);
     int rc = s->host ? copy_far(s, ssh, copy, &interrupts, signal_number, e) : copy_here(s->path, copy, e);
     if (rc == 0 && *signal_number == 0)
         rc = merge_copy(s, copy, o->db, counts, e);
-    remove_directory(directory);
+    file_tree_bytes(directory, true, NULL);
     interrupts_end(&interrupts);
     return rc;
 }

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -337,12 +336,6 @@ static char *make_directory(const char *where, struct error *e)
     return made;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *position)
-{
-    (void)status, (void)type, (void)position;
-    return remove(path);
-}
-
 static int print_report(const struct selftest_options *o, const struct selftest_report *r, struct error *e)
 {
     struct buffer b = BUFFER_INIT;
@@ -367,6 +360,6 @@ int command_selftest(const struct selftest_options *o, struct error *e)
         output_message("the files of the test are kept in %s", directory);
         return -1;
     }
-    nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    file_tree_bytes(directory, true, NULL);
     return print_report(o, &t.report, e);
 }

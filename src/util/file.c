@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,6 +284,34 @@ int file_make_directories(const char *path, struct error *e)
             break;
     }
     return rc;
+}
+
+int64_t file_tree_bytes(char *path, bool remove, int64_t *written_ms)
+{
+    char *const paths[] = {path, NULL};
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    const FTSENT *f = NULL;
+    int64_t bytes = 0;
+    int rc = tree ? 0 : -1;
+    while (rc == 0 && (errno = 0, f = fts_read(tree))) {
+        const bool is_file = f->fts_info != FTS_D && f->fts_info != FTS_DP;
+        const int64_t at_ms = (int64_t)f->fts_statp->st_mtim.tv_sec * 1000;
+        if (f->fts_info == FTS_DNR || f->fts_info == FTS_ERR || f->fts_info == FTS_NS) {
+            errno = f->fts_errno;
+            rc = -1;
+        } else {
+            bytes += is_file ? f->fts_statp->st_size : 0;
+            if (written_ms && at_ms > *written_ms)
+                *written_ms = at_ms;
+        }
+        if (rc == 0 && remove && f->fts_info != FTS_D)
+            rc = is_file ? unlink(f->fts_accpath) : rmdir(f->fts_accpath);
+    }
+    const int error = errno;
+    if (tree)
+        fts_close(tree);
+    errno = error;
+    return rc < 0 || error ? -1 : bytes;
 }
 
 const char *path_name(const char *path)

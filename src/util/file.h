@@ -55,6 +55,10 @@ void file_share_open(int fd);
 /* Makes a directory and what is missing above it, mode 0700. An existing directory is fine. */
 int file_make_directories(const char *path, struct error *e);
 
+/* Returns the bytes of what is at `path` and below, no link being followed, and with `remove` it goes; -1 with errno.
+ * `written_ms` becomes when any of it was last written, if that is later; NULL: do not say. */
+int64_t file_tree_bytes(char *path, bool remove, int64_t *written_ms);
+
 /* The last component, within `path`; "" where it ends with a slash. */
 const char *path_name(const char *path);
 
