@@ -30,23 +30,15 @@ static int read_present(struct db *db, char **json, struct error *e)
 int stale_results_read(struct db *db, const struct job_config *job, cJSON **out, cJSON **beside, struct error *e)
 {
     char *no_secrets[] = {NULL}, *present;
-    cJSON *document = NULL;
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     *out = *beside = NULL;
     if (read_present(db, &present, e) < 0)
         return -1;
     OWNED char *versions = job ? versions_json(job, environ) : NULL;
     OWNED char *now = provenance_json(NULL, environ, job ? job->pass_environment : NULL, no_secrets, versions);
     int rc = answer_open(db, ANSWER, NULL, VALUES(sql_text(now), sql_text(present)), &s, e);
-    if (rc == 0 && (rc = stmt_next(s, e)) > 0 && (rc = answer_take(s, 0, &document, e)) == 0)
-        rc = answer_take(s, 1, beside, e);
-    stmt_free(s);
     free(present);
-    if (rc < 0)
-        cJSON_Delete(document);
-    else
-        *out = document;
-    return rc;
+    return rc < 0 ? -1 : answer_documents(s, 0, out, beside, e);
 }
 
 /* How the environment differs from that of the run before, in words; NULL: not. The caller's. */

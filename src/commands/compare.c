@@ -177,8 +177,7 @@ static int read_document(struct two_sides *p, const char *first, const char *sec
     if (rc == 0)
         rc = answer_open(p->db, "sql/answers/side_by_side.sql", NULL,
                          VALUES(sql_text(first), sql_text(second), sql_text(values)), &s, e);
-    rc = rc < 0 ? rc : stmt_next(s, e);
-    return rc <= 0 ? rc : answer_take(s, 0, &p->document, e);
+    return rc < 0 ? -1 : answer_documents(s, 0, &p->document, NULL, e);
 }
 
 /* --- logs --- */

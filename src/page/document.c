@@ -138,8 +138,7 @@ int html_add_document(struct buffer *out, struct db *db, const char *name, struc
     OWNED_JSON *document = NULL;
     const cJSON *piece;
     int rc = answer_open(db, file, NULL, values, &s, e);
-    rc = rc < 0 ? rc : stmt_next(s, e);
-    rc = rc <= 0 ? rc : answer_take(s, 0, &document, e);
+    rc = rc < 0 ? -1 : answer_documents(s, 0, &document, NULL, e);
     cJSON_ArrayForEach(piece, document) add_piece(out, piece);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }

@@ -7,13 +7,9 @@
 int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    if (status_part(db, "SELECT list FROM full_trainings", VALUES(sql_null(), sql_null(), sql_null(), sql_int(job_id)),
-                    &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        rc = answer_take(s, 0, out, e);
-    return rc;
+    int rc = status_part(db, "SELECT list FROM full_trainings",
+                         VALUES(sql_null(), sql_null(), sql_null(), sql_int(job_id)), &s, e);
+    return rc < 0 ? -1 : answer_documents(s, 0, out, NULL, e);
 }
 
 const cJSON *full_training_last(const cJSON *all)

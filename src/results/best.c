@@ -55,11 +55,8 @@ static int read_ranked(struct db *db, struct best_request *a, const char *group,
     OWNED_STMT *s = NULL;
     int rc = configurations_ask(db, "sql/answers/ranked.sql", &a->competition,
                                 VALUES(sql_text(a->objective), sql_int(a->maximise), sql_text(group)), &s, e);
-    rc = rc < 0 ? -1 : stmt_next(s, e);
-    if (rc > 0) {
-        a->groups = stmt_copy_text(s, 0);
-        rc = answer_take(s, 1, &a->close, e);
-    }
+    rc = rc < 0 ? -1 : answer_documents(s, 1, &a->close, NULL, e);
+    a->groups = a->close ? stmt_copy_text(s, 0) : NULL;
     return rc;
 }
 
@@ -116,10 +113,7 @@ static int read_document(struct db *db, const struct best_request *a, struct bes
                            VALUES(sql_text(a->objective), sql_int(a->maximise), sql_text(a->groups), sql_text(close),
                                   sql_text(pareto), sql_int(a->competition.replicates), sql_int(a->competition.groups)),
                            &s, e);
-    rc = rc < 0 ? -1 : stmt_next(s, e);
-    if (rc > 0 && (rc = answer_take(s, 0, &out->document, e)) == 0)
-        rc = answer_take(s, 1, &out->beside, e);
-    return rc;
+    return rc < 0 ? -1 : answer_documents(s, 0, &out->document, &out->beside, e);
 }
 
 /* Lists the jobs of the winner's group, or of all groups where there are several winners, each with the value of its
@@ -217,8 +211,8 @@ int64_t best_job(const struct best *b)
 static int ask_leads(struct db *db, const struct competition *c, struct sql_values values, cJSON **out, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    int rc = configurations_ask(db, "sql/answers/leads.sql", c, values, &s, e) < 0 ? -1 : stmt_next(s, e);
-    return rc <= 0 ? rc : answer_take(s, 0, out, e);
+    int rc = configurations_ask(db, "sql/answers/leads.sql", c, values, &s, e);
+    return rc < 0 ? -1 : answer_documents(s, 0, out, NULL, e);
 }
 
 int contenders_read(struct db *db, const struct best *b, cJSON **out, struct error *e)

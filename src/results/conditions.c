@@ -38,15 +38,11 @@ static int read_list(struct db *db, const struct conditions_request *request, cJ
         *list = cJSON_CreateArray();
         return rc;
     }
-    if (answer_open(db, "sql/answers/subject_to.sql", NULL,
-                    VALUES(sql_text(request->objective), sql_int(request->maximise), sql_real(request->winner),
-                           sql_text(request->jobs)),
-                    &s, e) < 0)
-        return -1;
-    rc = stmt_next(s, e);
-    if (rc > 0 && (rc = answer_take(s, 0, list, e)) == 0)
-        rc = answer_take(s, 1, beside, e);
-    return rc;
+    rc = answer_open(db, "sql/answers/subject_to.sql", NULL,
+                     VALUES(sql_text(request->objective), sql_int(request->maximise), sql_real(request->winner),
+                            sql_text(request->jobs)),
+                     &s, e);
+    return rc < 0 ? -1 : answer_documents(s, 0, list, beside, e);
 }
 
 int conditions_read(struct db *db, const struct conditions_request *request, cJSON *document, cJSON *beside,

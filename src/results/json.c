@@ -212,6 +212,22 @@ int answer_take(const struct stmt *s, int column, cJSON **out, struct error *e)
     return 0;
 }
 
+int answer_documents(struct stmt *s, int first, cJSON **out, cJSON **beside, struct error *e)
+{
+    cJSON *documents[2] = {NULL, NULL};
+    int rc = stmt_next(s, e);
+    for (int i = 0; rc > 0 && i < (beside ? 2 : 1); i++)
+        rc = answer_take(s, first + i, &documents[i], e) < 0 ? -1 : 1;
+    if (rc < 0) {
+        cJSON_Delete(documents[0]);
+        return -1;
+    }
+    *out = documents[0];
+    if (beside)
+        *beside = documents[1];
+    return 0;
+}
+
 const char *json_text_of(const cJSON *object, const char *name)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));

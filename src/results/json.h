@@ -76,6 +76,10 @@ int answer_next(struct db *db, const char *name, const char *select, struct sql_
  * ("keys", "values", …). `*out` is the caller's. */
 int answer_take(const struct stmt *s, int column, cJSON **out, struct error *e);
 
+/* Takes the documents of the next row from the column `first` on, one or, unless `beside` is NULL, two; NULL without a
+ * row. */
+int answer_documents(struct stmt *s, int first, cJSON **out, cJSON **beside, struct error *e);
+
 /* Return a member of an answer; NULL, NAN and -1 for null and what is not there. */
 const char *json_text_of(const cJSON *object, const char *name);
 const char *json_text_or(const cJSON *object, const char *name, const char *absent);

@@ -18,23 +18,13 @@ static void set_exactly(cJSON *document, const struct stmt *s, int column)
 int status_read(struct db *db, bool runner_alive, int64_t now_ms, cJSON **out, cJSON **beside, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    cJSON *document = NULL, *other = NULL;
-    if (status_part(db, NULL, VALUES(sql_null(), sql_int(now_ms), sql_int(runner_alive)), &s, e) < 0)
+    if (status_part(db, NULL, VALUES(sql_null(), sql_int(now_ms), sql_int(runner_alive)), &s, e) < 0 ||
+        answer_documents(s, 0, out, beside, e) < 0)
         return -1;
-    int rc = stmt_next(s, e);
-    if (rc == 0)
-        rc = error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
-    if (rc > 0 && (rc = answer_take(s, 0, &document, e)) == 0 && beside)
-        rc = answer_take(s, 1, &other, e);
-    for (int i = 2; rc == 0 && i < stmt_column_count(s); i++)
-        set_exactly(document, s, i);
-    if (rc < 0) {
-        cJSON_Delete(document);
-        return -1;
-    }
-    *out = document;
-    if (beside)
-        *beside = other;
+    if (!*out)
+        return error_set(e, ERROR_NOTHING, "this database has no sweep yet; `meshsweep run` records one");
+    for (int i = 2; i < stmt_column_count(s); i++)
+        set_exactly(*out, s, i);
     return 0;
 }
 
@@ -42,13 +32,9 @@ int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct erro
 {
     OWNED_STMT *s = NULL;
     *out = NULL;
-    if (status_part(db, "SELECT json_set(document, '$.lifting', lifting) FROM search_document, the_search",
-                    VALUES(sql_int(sweep_id)), &s, e) < 0)
-        return -1;
-    int rc = stmt_next(s, e);
-    if (rc > 0)
-        rc = answer_take(s, 0, out, e);
-    return rc;
+    int rc = status_part(db, "SELECT json_set(document, '$.lifting', lifting) FROM search_document, the_search",
+                         VALUES(sql_int(sweep_id)), &s, e);
+    return rc < 0 ? -1 : answer_documents(s, 0, out, NULL, e);
 }
 
 int status_expected_ms(struct db *db, int64_t waiting, double *mean_ms, double *attempts, struct error *e)

@@ -363,9 +363,7 @@ static int read_document(const struct rereading *r, int64_t change_id, bool tria
     OWNED char *unread = cJSON_PrintUnformatted(r->unread);
     int rc = answer_open(r->request->db, "sql/answers/reread.sql", NULL,
                          VALUES(sql_positive(change_id), sql_int(trial), sql_int(r->count), sql_text(unread)), &s, e);
-    if (rc == 0 && (rc = stmt_next(s, e)) > 0)
-        rc = answer_take(s, 0, out, e);
-    return rc;
+    return rc < 0 ? -1 : answer_documents(s, 0, out, NULL, e);
 }
 
 int reread_selected(const struct reread_request *request, const char *detail, bool trial, cJSON **document,
