@@ -112,20 +112,17 @@ static bool axis_reaches(const struct space *space, int section, const struct ax
 cJSON *unreached_keys(const struct space *space, enum reach what)
 {
     cJSON *found = cJSON_CreateObject();
-    const struct sweep *s = space->sweep;
     if (space->command.count == 0 || space->of_rows || space->of_jobs || reads_spec(space))
         return found;
     OWNED bool *reached = reached_keys(space, what);
-    for (int section = 0; section < SECTION_COUNT; section++)
-        for (size_t b = 0; b < s->sections[section].block_count; b++)
-            for (size_t a = 0; a < s->sections[section].blocks[b].axis_count; a++) {
-                const struct axis *axis = &s->sections[section].blocks[b].axes[a];
-                if (axis->value_count < 2 || axis_reaches(space, section, axis, reached))
-                    continue;
-                for (size_t k = 0; k < axis->key_count; k++)
-                    if (!cJSON_HasObjectItem(found, axis->keys[k]))
-                        cJSON_AddNumberToObject(found, axis->keys[k], (double)axis->value_count);
-            }
+    for (struct axis_place at = AXES_FROM(0); sweep_next_axis(space->sweep, &at);) {
+        const struct axis *axis = at.axis;
+        if (axis->value_count < 2 || axis_reaches(space, at.section, axis, reached))
+            continue;
+        for (size_t k = 0; k < axis->key_count; k++)
+            if (!cJSON_HasObjectItem(found, axis->keys[k]))
+                cJSON_AddNumberToObject(found, axis->keys[k], (double)axis->value_count);
+    }
     return found;
 }
 

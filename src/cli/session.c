@@ -236,15 +236,10 @@ static int exclude_larger(struct session *s, struct error *e)
 /* Returns whether the key of a cluster_spec has a value but 1. */
 static bool has_several(const struct sweep *sweep, const char *key)
 {
-    const struct section *clusters = &sweep->sections[SECTION_CLUSTER];
-    for (size_t i = 0; i < clusters->block_count; i++) {
-        for (size_t j = 0; j < clusters->blocks[i].axis_count; j++) {
-            const struct axis *axis = &clusters->blocks[i].axes[j];
-            for (size_t k = 0; k < axis->value_count * axis->key_count; k++)
-                if (strcmp(axis->keys[k % axis->key_count], key) == 0 && axis_value(axis, k)->integer != 1)
-                    return true;
-        }
-    }
+    for (struct axis_place at = AXES_OF(SECTION_CLUSTER); sweep_next_axis(sweep, &at);)
+        for (size_t k = 0; k < at.axis->value_count * at.axis->key_count; k++)
+            if (strcmp(at.axis->keys[k % at.axis->key_count], key) == 0 && axis_value(at.axis, k)->integer != 1)
+                return true;
     return false;
 }
 

@@ -107,10 +107,8 @@ static void add_axis(const struct axis *axis, const char *key, struct string_lis
 
 static void add_axes(const struct sweep *sweep, const char *key, struct string_list *out)
 {
-    for (int kind = 0; kind < SECTION_COUNT; kind++)
-        for (size_t b = 0; b < sweep->sections[kind].block_count; b++)
-            for (size_t a = 0; a < sweep->sections[kind].blocks[b].axis_count; a++)
-                add_axis(&sweep->sections[kind].blocks[b].axes[a], key, out);
+    for (struct axis_place at = AXES_FROM(0); sweep_next_axis(sweep, &at);)
+        add_axis(at.axis, key, out);
 }
 
 static void add_keys_of_file(const struct sweep *sweep, struct string_list *names)

@@ -598,15 +598,12 @@ static cJSON *connections_of(const struct sweep *s)
     }
     for (size_t i = 0; i < s->derived_count; i++)
         add_expression(list, s->derived[i].name, s->derived[i].expression);
-    for (int kind = 0; kind < SECTION_COUNT; kind++)
-        for (size_t b = 0; b < s->sections[kind].block_count; b++)
-            for (size_t a = 0; a < s->sections[kind].blocks[b].axis_count; a++) {
-                const struct axis *axis = &s->sections[kind].blocks[b].axes[a];
-                cJSON *group = cJSON_CreateObject(),
-                      *keys = cJSON_CreateStringArray((const char *const *)axis->keys, (int)axis->key_count);
-                cJSON_AddItemToObject(group, "keys", keys);
-                cJSON_AddItemToArray(list, group);
-            }
+    for (struct axis_place at = AXES_FROM(0); sweep_next_axis(s, &at);) {
+        cJSON *group = cJSON_CreateObject(),
+              *keys = cJSON_CreateStringArray((const char *const *)at.axis->keys, (int)at.axis->key_count);
+        cJSON_AddItemToObject(group, "keys", keys);
+        cJSON_AddItemToArray(list, group);
+    }
     return list;
 }
 

@@ -83,17 +83,15 @@ static size_t find_column(const struct axis *axis, const struct scaling *x, enum
 
 static void collect_ratios(const struct sweep *s, const struct scaling *x, struct ratios *out)
 {
-    const struct section *section = &s->sections[x->key.section];
-    for (size_t b = 0; b < section->block_count; b++)
-        for (size_t a = 0; a < section->blocks[b].axis_count; a++) {
-            const struct axis *axis = &section->blocks[b].axes[a];
-            size_t column = find_column(axis, x, x->key.section);
-            for (size_t v = 0; column < axis->key_count && v < axis->value_count; v++) {
-                double ratio = scaling_ratio(x, &axis->values[v * axis->key_count + column]);
-                if (ratio > 0)
-                    add_ratio(out, ratio);
-            }
+    for (struct axis_place at = AXES_OF(x->key.section); sweep_next_axis(s, &at);) {
+        const struct axis *axis = at.axis;
+        size_t column = find_column(axis, x, x->key.section);
+        for (size_t v = 0; column < axis->key_count && v < axis->value_count; v++) {
+            double ratio = scaling_ratio(x, &axis->values[v * axis->key_count + column]);
+            if (ratio > 0)
+                add_ratio(out, ratio);
         }
+    }
 }
 
 /* The values of an axis as they become. Texts are the sweep's. */
@@ -165,9 +163,7 @@ void sweep_scale(struct sweep *s, const struct scaling *x)
 {
     struct ratios all = {NULL, 0};
     collect_ratios(s, x, &all);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        for (size_t b = 0; b < s->sections[i].block_count; b++)
-            for (size_t a = 0; a < s->sections[i].blocks[b].axis_count; a++)
-                scale_axis(&s->arena, &s->sections[i].blocks[b].axes[a], x, (enum section_kind)i, &all);
+    for (struct axis_place at = AXES_FROM(0); sweep_next_axis(s, &at);)
+        scale_axis(&s->arena, at.axis, x, at.section, &all);
     free(all.items);
 }

@@ -30,6 +30,18 @@ const struct axis *block_axis(const struct block *b, const char *key)
     return FIND(a, b->axis_count, axis_has(&b->axes[a], key), &b->axes[a]);
 }
 
+bool sweep_next_axis(const struct sweep *s, struct axis_place *at)
+{
+    for (; at->section <= at->last; at->section++, at->block = 0)
+        for (const struct section *of = &s->sections[at->section]; at->block < of->block_count;
+             at->block++, at->next = 0)
+            if (at->next < of->blocks[at->block].axis_count) {
+                at->axis = &of->blocks[at->block].axes[at->next++];
+                return true;
+            }
+    return false;
+}
+
 bool word_list_has(const struct word_list *list, const char *text)
 {
     return ANY(i, list->count, strcmp(list->items[i].text, text) == 0);
@@ -84,15 +96,13 @@ bool sweep_is_imported(const struct sweep *s)
 
 double sweep_least_share(const struct sweep *s)
 {
-    const struct section *clusters = &s->sections[SECTION_CLUSTER];
     double least = s->local.jobs_per_device > 1 ? 1.0 / (double)s->local.jobs_per_device : 1;
-    for (size_t b = 0; b < clusters->block_count; b++)
-        for (size_t a = 0; a < clusters->blocks[b].axis_count; a++) {
-            const struct axis *axis = &clusters->blocks[b].axes[a];
-            for (size_t v = 0; v < axis->value_count * axis->key_count; v++)
-                if (strcmp(axis->keys[v % axis->key_count], "gpus") == 0 && axis_value(axis, v)->kind == VALUE_FLOAT &&
-                    axis_value(axis, v)->real > 0 && axis_value(axis, v)->real < least)
-                    least = axis_value(axis, v)->real;
+    for (struct axis_place at = AXES_OF(SECTION_CLUSTER); sweep_next_axis(s, &at);)
+        for (size_t v = 0; v < at.axis->value_count * at.axis->key_count; v++) {
+            const struct value *value = axis_value(at.axis, v);
+            if (strcmp(at.axis->keys[v % at.axis->key_count], "gpus") == 0 && value->kind == VALUE_FLOAT &&
+                value->real > 0 && value->real < least)
+                least = value->real;
         }
     return least;
 }

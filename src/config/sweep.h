@@ -64,6 +64,15 @@ struct section {
     size_t block_count;
 };
 
+/* Where sweep_next_axis is: at the axes of the sections up to `last`, or of one. */
+struct axis_place {
+    enum section_kind section, last;
+    struct axis *axis;
+    size_t block, next;
+};
+#define AXES_FROM(first) ((struct axis_place){.section = (first), .last = SECTION_COUNT - 1})
+#define AXES_OF(kind) ((struct axis_place){.section = (kind), .last = (kind)})
+
 /* [derive] name = "expression". */
 struct derived {
     char *name;
@@ -478,6 +487,9 @@ bool sweep_is_label(const struct sweep *s, const char *key);
 
 /* Returns whether results are means over the key of that section: it is a replicate key. */
 bool sweep_is_replicate(const struct sweep *s, enum section_kind kind, const char *key);
+
+/* Goes on to the next axis, in file order; false: there is none. */
+bool sweep_next_axis(const struct sweep *s, struct axis_place *at);
 
 /* The axis that has the key; NULL: none. */
 const struct axis *block_axis(const struct block *b, const char *key);

@@ -161,29 +161,9 @@ const char *ds_config_place(const struct sweep *s, const char *key)
     return place_of(s, key, false);
 }
 
-typedef bool spec_key_test(void *context, const struct axis *axis, size_t key);
-
-/* Returns whether the test holds for a key of a training or parallel spec; stops at the first for which it does. */
-static bool any_spec_key(const struct sweep *s, spec_key_test *holds, void *context)
-{
-    for (int kind = SECTION_TRAINING; kind <= SECTION_PARALLEL; kind++)
-        for (size_t b = 0; b < s->sections[kind].block_count; b++) {
-            const struct block *block = &s->sections[kind].blocks[b];
-            for (size_t a = 0; a < block->axis_count; a++)
-                for (size_t k = 0; k < block->axes[a].key_count; k++)
-                    if (holds(context, &block->axes[a], k))
-                        return true;
-        }
-    return false;
-}
-
-struct spec_check {
-    const struct ds_config *config;
-    struct problems *problems;
-};
-
 /* Each value once. */
-static void check_spec_values(const struct spec_check *check, const struct axis *axis, size_t k, const char *place)
+static void check_spec_values(const struct ds_config *c, const struct axis *axis, size_t k, const char *place,
+                              struct problems *problems)
 {
     const bool is_short = strcmp(place, axis->keys[k]) != 0;
     for (size_t i = 0; i < axis->value_count; i++) {
@@ -191,13 +171,12 @@ static void check_spec_values(const struct spec_check *check, const struct axis 
         OWNED_BUFFER json = BUFFER_INIT;
         size_t before = 0;
         value_add_json(value, &json);
-        OWNED char *fault = value->kind == VALUE_NULL
-                                ? NULL
-                                : ds_value_fault(place, buffer_text(&json), check->config->sweep->deepspeed.version);
+        OWNED char *fault =
+            value->kind == VALUE_NULL ? NULL : ds_value_fault(place, buffer_text(&json), c->sweep->deepspeed.version);
         while (fault && !value_equal(&axis->values[before * axis->key_count + k], value))
             before++;
         if (fault && before == i)
-            problems_add(check->problems, axis->at, "%s%s%s%s", is_short ? "`" : "", is_short ? axis->keys[k] : "",
+            problems_add(problems, axis->at, "%s%s%s%s", is_short ? "`" : "", is_short ? axis->keys[k] : "",
                          is_short ? "`: " : "", fault);
     }
 }
@@ -208,12 +187,8 @@ static bool is_always_set(const struct axis *axis, size_t k)
     return !ANY(i, axis->value_count, axis->values[i * axis->key_count + k].kind == VALUE_NULL);
 }
 
-/* Always false, so that every key is checked. */
-static bool check_spec_key(void *context, const struct axis *axis, size_t k)
+static void check_spec_key(const struct ds_config *c, const struct axis *axis, size_t k, struct problems *problems)
 {
-    const struct spec_check *check = context;
-    const struct ds_config *c = check->config;
-    struct problems *problems = check->problems;
     const struct value *value = &axis->values[k];
     const char *place = place_of(c->sweep, axis->keys[k], value->kind == VALUE_JSON && value->text[0] == '{');
     OWNED_BY(json_text_free) struct json probe = {0};
@@ -226,17 +201,22 @@ static bool check_spec_key(void *context, const struct axis *axis, size_t k)
     if (fault)
         problems_add(problems, axis->at, "`%s`: %s", axis->keys[k], fault);
     else if (place)
-        check_spec_values(check, axis, k, place);
+        check_spec_values(c, axis, k, place, problems);
     if (place && json_text_parse("", buffer_text(&text), &probe, &ignored) == 0 && !json_text_set(&probe, place, "0"))
         problems_add(problems, axis->at, "`%s` cannot be set in %s, because a value above it is not an object",
                      axis->keys[k], c->path ? c->path : "the ds_config");
-    return false;
 }
 
-static bool has_last_name(void *context, const struct axis *axis, size_t k)
+/* Returns whether a key of a training or parallel spec has that name behind its last dot. */
+static bool has_last_name(const struct sweep *s, const char *name)
 {
-    const char *dot = strrchr(axis->keys[k], '.');
-    return strcmp(dot ? dot + 1 : axis->keys[k], context) == 0;
+    for (struct axis_place at = AXES_FROM(SECTION_TRAINING); sweep_next_axis(s, &at);)
+        for (size_t k = 0; k < at.axis->key_count; k++) {
+            const char *dot = strrchr(at.axis->keys[k], '.');
+            if (strcmp(dot ? dot + 1 : at.axis->keys[k], name) == 0)
+                return true;
+        }
+    return false;
 }
 
 /* A misspelt key would be ignored without notice. */
@@ -250,7 +230,7 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
         bool found = (near && strcmp(near, head) == 0) || strings_have(d->sections, head);
         if (!found && !strchr(a->name, '.'))
             found = ds_keys_have("zero_optimization", head) || json_text_find_anywhere(&c->root, head) ||
-                    any_spec_key(c->sweep, has_last_name, head);
+                    has_last_name(c->sweep, head);
         if (!found)
             problems_add(problems, a->at, "arg_mappings: a ds_config has no key \"%s\"%s%s%s", a->name,
                          near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
@@ -265,17 +245,15 @@ static bool settles_batch(const struct sweep *s, const char *key)
                      strncmp(place, "elasticity.", strlen("elasticity.")) == 0);
 }
 
-static bool key_settles_batch(void *context, const struct axis *axis, size_t k)
-{
-    return settles_batch(context, axis->keys[k]);
-}
-
 static bool specs_settle_batch(const struct sweep *s)
 {
     for (size_t i = 0; i < s->derived_count; i++)
         if (settles_batch(s, s->derived[i].name))
             return true;
-    return any_spec_key(s, key_settles_batch, (void *)s);
+    for (struct axis_place at = AXES_FROM(SECTION_TRAINING); sweep_next_axis(s, &at);)
+        if (ANY(k, at.axis->key_count, settles_batch(s, at.axis->keys[k])))
+            return true;
+    return false;
 }
 
 /* Arguments are inserted between words, which a shell command does not have. */
@@ -322,7 +300,9 @@ struct ds_config *ds_config_open(const struct sweep *s, struct problems *problem
     warn_of_silence(s, &c->warnings);
     if (is_profiled(s))
         drop_tuning(&c->root);
-    any_spec_key(s, check_spec_key, &(struct spec_check){c, problems});
+    for (struct axis_place at = AXES_FROM(SECTION_TRAINING); sweep_next_axis(s, &at);)
+        for (size_t k = 0; k < at.axis->key_count; k++)
+            check_spec_key(c, at.axis, k, problems);
     check_arguments(c, problems);
     for (char **key = s->model_info.without; s->model_info.is_job && key && *key; key++)
         json_text_remove(&c->root, *key);

@@ -81,10 +81,9 @@ static void mark_nullable(const struct sweep *s, struct names *n)
 
 static const struct axis *axis_of(const struct sweep *s, const char *name)
 {
-    for (int section = 0; section < SECTION_COUNT; section++)
-        for (size_t b = 0; b < s->sections[section].block_count; b++)
-            if (block_axis(&s->sections[section].blocks[b], name))
-                return block_axis(&s->sections[section].blocks[b], name);
+    for (struct axis_place at = AXES_FROM(0); sweep_next_axis(s, &at);)
+        if (axis_has(at.axis, name))
+            return at.axis;
     return NULL;
 }
 
@@ -110,10 +109,8 @@ void names_collect(const struct sweep *s, struct names *out, struct problems *pr
                       .declared = s->derived,
                       .declared_count = s->derived_count,
                       .problems = problems};
-    for (int section = 0; section < SECTION_COUNT; section++)
-        for (size_t b = 0; b < s->sections[section].block_count; b++)
-            for (size_t a = 0; a < s->sections[section].blocks[b].axis_count; a++)
-                collect_axis(s, (enum section_kind)section, &s->sections[section].blocks[b].axes[a], &n, problems);
+    for (struct axis_place at = AXES_FROM(0); sweep_next_axis(s, &at);)
+        collect_axis(s, at.section, at.axis, &n, problems);
     refuse_doubles(s, problems);
     mark_nullable(s, &n);
     *out = n;

@@ -120,13 +120,11 @@ static void refuse_doubles_of_input(const struct block *b, const struct axis *fi
 static void refuse_doubles_of_files(const struct sweep *s, struct problems *problems)
 {
     const struct section *models = &s->sections[SECTION_MODEL];
-    for (size_t b = 0; b < models->block_count; b++)
-        for (size_t a = 0; a < models->blocks[b].axis_count; a++) {
-            const struct axis *axis = &models->blocks[b].axes[a];
-            size_t input = axis->is_from_file ? input_find(axis->keys[0]) : INPUT_COUNT;
-            if (input < INPUT_COUNT)
-                refuse_doubles_of_input(&models->blocks[b], axis, inputs[input].names + 1, problems);
-        }
+    for (struct axis_place at = AXES_OF(SECTION_MODEL); sweep_next_axis(s, &at);) {
+        size_t input = at.axis->is_from_file ? input_find(at.axis->keys[0]) : INPUT_COUNT;
+        if (input < INPUT_COUNT)
+            refuse_doubles_of_input(&models->blocks[at.block], at.axis, inputs[input].names + 1, problems);
+    }
 }
 
 /* Returns whether the key is that name, or has it among what it is a synonym of. */

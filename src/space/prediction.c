@@ -218,12 +218,10 @@ static bool knows(const struct vocabulary *v, const char *text)
 /* Returns where the file mentions the key first; [predict] where it does not, or what is at fault is derived (NULL). */
 static const struct position *position_of(const struct space *space, const struct key *key)
 {
-    const struct section *section = key ? &space->sweep->sections[key->section] : NULL;
-    for (size_t b = 0; section && b < section->block_count; b++)
-        for (size_t a = 0; a < section->blocks[b].axis_count; a++)
-            for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
-                if (strcasecmp(section->blocks[b].axes[a].keys[k], key->name) == 0)
-                    return &section->blocks[b].axes[a].at;
+    for (struct axis_place at = AXES_OF(key ? key->section : SECTION_COUNT); key && sweep_next_axis(space->sweep, &at);)
+        for (size_t k = 0; k < at.axis->key_count; k++)
+            if (strcasecmp(at.axis->keys[k], key->name) == 0)
+                return &at.axis->at;
     return &space->sweep->predict.device_at;
 }
 

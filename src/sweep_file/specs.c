@@ -566,15 +566,13 @@ static int compare_column(const void *text, const void *word)
 static struct word_list section_keys(const struct reading *r, enum section_kind kind)
 {
     const struct sweep *s = r->sweep;
-    const struct section *section = &s->sections[kind];
     struct word_list all = {NULL, 0};
     for (size_t i = 0; i < s->import.column_count; i++)
         if (!s->import.columns[i].is_metric && s->import.columns[i].section == kind)
             words_add(r, &all, s->import.columns[i].name, s->import.columns[i].at);
-    for (size_t b = 0; b < section->block_count; b++)
-        for (size_t a = 0; a < section->blocks[b].axis_count; a++)
-            for (size_t k = 0; k < section->blocks[b].axes[a].key_count; k++)
-                words_add(r, &all, section->blocks[b].axes[a].keys[k], section->blocks[b].axes[a].at);
+    for (struct axis_place at = AXES_OF(kind); sweep_next_axis(s, &at);)
+        for (size_t k = 0; k < at.axis->key_count; k++)
+            words_add(r, &all, at.axis->keys[k], at.axis->at);
     if (all.count > 0)
         qsort(all.items, all.count, sizeof *all.items, compare_columns);
     size_t kept = 0;
@@ -732,17 +730,13 @@ static bool listed_key_find(const struct reading *r, const struct word_list *key
 /* A replicate key that moves together with another one has no replicates: where it differs, so does the other. */
 static void check_untied(const struct reading *r, const struct listed_key *key)
 {
-    const struct section *section = &r->sweep->sections[key->kind];
-    for (size_t b = 0; b < section->block_count; b++)
-        for (size_t a = 0; a < section->blocks[b].axis_count; a++) {
-            const struct axis *axis = &section->blocks[b].axes[a];
-            for (size_t k = 0; axis_has(axis, key->key) && k < axis->key_count; k++)
-                if (!sweep_is_replicate(r->sweep, key->kind, axis->keys[k]))
-                    problems_add(r->problems, axis->at,
-                                 "\"%s\" is a replicate key, but it is tied to \"%s\": jobs that differ in one also "
-                                 "differ in the other, so they are not replicates",
-                                 key->key, axis->keys[k]);
-        }
+    for (struct axis_place at = AXES_OF(key->kind); sweep_next_axis(r->sweep, &at);)
+        for (size_t k = 0; axis_has(at.axis, key->key) && k < at.axis->key_count; k++)
+            if (!sweep_is_replicate(r->sweep, key->kind, at.axis->keys[k]))
+                problems_add(r->problems, at.axis->at,
+                             "\"%s\" is a replicate key, but it is tied to \"%s\": jobs that differ in one also "
+                             "differ in the other, so they are not replicates",
+                             key->key, at.axis->keys[k]);
 }
 
 /* A list of keys, and what is wrong with a key in it; NULL: nothing is. */
@@ -859,25 +853,20 @@ static void check_stage_axis(const struct reading *r, const struct axis *axis)
 /* Returns whether its keys are keys of the sweep. */
 static bool check_stage(const struct reading *r, const struct word_list *section_keys, struct search_stage *stage)
 {
-    const struct section *sections = r->sweep->sections;
     const bool known = check_list(r, section_keys, &free_list, &stage->free);
-    for (int kind = 0; kind < SECTION_COUNT; kind++)
-        for (size_t b = 0; b < sections[kind].block_count; b++)
-            for (size_t a = 0; a < sections[kind].blocks[b].axis_count; a++)
-                free_tied(r, stage, (enum section_kind)kind, &sections[kind].blocks[b].axes[a]);
+    for (struct axis_place at = AXES_FROM(0); sweep_next_axis(r->sweep, &at);)
+        free_tied(r, stage, at.section, at.axis);
     return known;
 }
 
 static void check_search_stages(const struct reading *r, const struct word_list *section_keys)
 {
     const struct search_config *c = &r->sweep->search;
-    const struct section *parallel = &r->sweep->sections[SECTION_PARALLEL];
     bool known = c->stage_count > 0;
     for (size_t i = 0; i < c->stage_count; i++)
         known &= check_stage(r, section_keys, &c->stages[i]);
-    for (size_t b = 0; known && b < parallel->block_count; b++)
-        for (size_t a = 0; a < parallel->blocks[b].axis_count; a++)
-            check_stage_axis(r, &parallel->blocks[b].axes[a]);
+    for (struct axis_place at = AXES_OF(SECTION_PARALLEL); known && sweep_next_axis(r->sweep, &at);)
+        check_stage_axis(r, at.axis);
 }
 
 /* --- [was] --- */
