@@ -44,7 +44,7 @@ struct pairing {
     const struct comparison_request *request;
     struct comparison *out;
     struct compared_metric metric; /* its direction: which of the jobs that differ in free keys alone represents them */
-    enum compared_kind section;
+    enum section_kind section;
     const uint32_t *values_of; /* by spec of the section: 1 + the number of its value's text; NULL: no such key */
     struct string_list values;
     uint32_t *places; /* by text number: index of the value */
@@ -302,13 +302,12 @@ static void pair_jobs(struct pairing *p)
 
 /* --- what is equal --- */
 
-static bool is_free(const struct comparison *c, enum compared_kind kind, const char *key)
+static bool is_free(const struct comparison *c, enum section_kind kind, const char *key)
 {
-    const size_t length = strlen(compared_names[kind]);
     for (size_t i = 0; i < c->free.count; i++) {
-        const char *name = c->free.items[i];
-        bool qualified = strncmp(name, compared_names[kind], length) == 0 && name[length] == '.';
-        if (strcmp(qualified ? name + length + 1 : name, key) == 0)
+        const char *bare;
+        const bool qualified = section_split(c->free.items[i], &bare) == kind;
+        if (strcmp(qualified ? bare : c->free.items[i], key) == 0)
             return true;
     }
     return false;
@@ -317,7 +316,7 @@ static bool is_free(const struct comparison *c, enum compared_kind kind, const c
 /* By spec of a section, the identity of what must be equal, or of the free keys. If nothing is removed from a section,
  * what must be equal is the spec itself, so that specs that differ in labels alone are different. The caller frees it.
  */
-static struct compared_identity *identities(const struct pairing *p, enum compared_kind kind, bool of_free)
+static struct compared_identity *identities(const struct pairing *p, enum section_kind kind, bool of_free)
 {
     const struct compared_section *s = &p->jobs->sections[kind];
     struct compared_identity *all = xcalloc(s->spec_count + 1, sizeof *all);
@@ -338,7 +337,7 @@ static struct compared_identity *identities(const struct pairing *p, enum compar
 
 static void add_parts(struct pairing *p, bool of_free)
 {
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
+    for (enum section_kind kind = 0; kind < SECTION_COUNT; kind++) {
         OWNED struct compared_identity *parts = identities(p, kind, of_free);
         for (size_t i = 0; i < p->placed_count; i++) {
             struct placed *one = &p->placed[i];
@@ -377,7 +376,7 @@ static void clear_pairs(struct comparison *c)
 /* Fills the pairs for the key and the free keys; earlier pairs are freed. ERROR_USAGE for a value that no job has. */
 static int measure(struct pairing *p, struct error *e)
 {
-    p->section = compared_section_named(p->out->section, strlen(p->out->section));
+    p->section = section_named(p->out->section, strlen(p->out->section));
     const struct compared_section *s = &p->jobs->sections[p->section];
     const struct compared_key *key = p->out->key ? compared_key_named(s, p->out->key) : NULL;
     p->values_of = key ? key->values : p->out->key ? NULL : s->labels;
@@ -448,14 +447,14 @@ static int find_in_specs(struct db *db, const char *key, const char *section, st
 }
 
 /* Returns the section that has the most values of the key; if equal, the first by name. */
-static enum compared_kind section_with(const struct compared_jobs *jobs, const char *key)
+static enum section_kind section_with(const struct compared_jobs *jobs, const char *key)
 {
-    enum compared_kind best = COMPARED_SECTIONS;
+    enum section_kind best = SECTION_COUNT;
     size_t most = 0;
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
+    for (enum section_kind kind = 0; kind < SECTION_COUNT; kind++) {
         const struct compared_key *k = compared_key_named(&jobs->sections[kind], key);
         if (k &&
-            (k->distinct > most || (k->distinct == most && strcmp(compared_names[kind], compared_names[best]) < 0))) {
+            (k->distinct > most || (k->distinct == most && strcmp(section_names[kind], section_names[best]) < 0))) {
             best = kind;
             most = k->distinct;
         }
@@ -467,22 +466,21 @@ static enum compared_kind section_with(const struct compared_jobs *jobs, const c
 static int find_key(struct db *db, const struct compared_jobs *jobs, const char *name, struct comparison *out,
                     struct error *e)
 {
-    const char *dot = strchr(name, '.');
-    enum compared_kind section = dot ? compared_section_named(name, (size_t)(dot - name)) : COMPARED_SECTIONS, found;
-    const char *key = section < COMPARED_SECTIONS ? dot + 1 : name;
-    if (compared_section_named(name, strlen(name)) < COMPARED_SECTIONS) {
+    const char *key;
+    const enum section_kind section = section_split(name, &key);
+    if (section_named(name, strlen(name)) < SECTION_COUNT) {
         out->section = xstrdup(name);
         return 0;
     }
-    found = section == COMPARED_SECTIONS                        ? section_with(jobs, key)
-            : compared_key_named(&jobs->sections[section], key) ? section
-                                                                : COMPARED_SECTIONS;
-    if (found < COMPARED_SECTIONS) {
-        out->section = xstrdup(compared_names[found]);
+    const enum section_kind found = section == SECTION_COUNT                            ? section_with(jobs, key)
+                                    : compared_key_named(&jobs->sections[section], key) ? section
+                                                                                        : SECTION_COUNT;
+    if (found < SECTION_COUNT) {
+        out->section = xstrdup(section_names[found]);
         out->key = xstrdup(key);
         return 0;
     }
-    int rc = find_in_specs(db, key, section < COMPARED_SECTIONS ? compared_names[section] : NULL, out, e);
+    int rc = find_in_specs(db, key, section < SECTION_COUNT ? section_names[section] : NULL, out, e);
     return rc > 0 ? 0 : rc < 0 ? -1 : refuse_derived(db, name, e);
 }
 
@@ -611,7 +609,7 @@ static cJSON *connections_of(const struct sweep *s)
 static cJSON *swept_keys(const struct compared_jobs *jobs, const char *but)
 {
     cJSON *list = cJSON_CreateArray();
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
+    for (enum section_kind kind = 0; kind < SECTION_COUNT; kind++)
         for (size_t k = 0; k < jobs->sections[kind].key_count; k++) {
             const struct compared_key *one = &jobs->sections[kind].keys[k];
             if (one->distinct > 1 && !one->is_label && !one->is_replicate && strcmp(one->name, "global_batch") != 0 &&
@@ -701,7 +699,7 @@ static int compare_values(struct db *db, struct compared_jobs *jobs, struct pair
     p->jobs = jobs;
     if (find_key(db, jobs, p->request->key, out, e) < 0 || read_free(db, p, e) < 0)
         return -1;
-    const enum compared_kind section = compared_section_named(out->section, strlen(out->section));
+    const enum section_kind section = section_named(out->section, strlen(out->section));
     if ((!out->key && compared_jobs_read_labels(db, jobs, section, e) < 0) || measure(p, e) < 0 ||
         (!p->request->free && find_free(db, p, e) < 0))
         return -1;

@@ -20,6 +20,19 @@ bool sweep_is_replicate(const struct sweep *s, enum section_kind kind, const cha
     return word_list_has(&s->replicates, key) || word_list_has(&s->replicates, qualified);
 }
 
+enum section_kind section_named(const char *name, size_t length)
+{
+    return FIRST(k, SECTION_COUNT, strlen(section_names[k]) == length && strncmp(section_names[k], name, length) == 0);
+}
+
+enum section_kind section_split(const char *text, const char **key)
+{
+    const char *dot = strchr(text, '.');
+    const enum section_kind kind = dot ? section_named(text, (size_t)(dot - text)) : SECTION_COUNT;
+    *key = kind < SECTION_COUNT ? dot + 1 : text;
+    return kind;
+}
+
 bool axis_has(const struct axis *axis, const char *key)
 {
     return ANY(k, axis->key_count, strcmp(axis->keys[k], key) == 0);

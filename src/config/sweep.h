@@ -31,6 +31,11 @@ enum section_kind { SECTION_CLUSTER, SECTION_MODEL, SECTION_TRAINING, SECTION_PA
 /* "cluster_spec", "model", "training_spec", "parallel_spec": the table names of files, expressions and databases. */
 extern const char *const section_names[SECTION_COUNT];
 
+/* The section whose name is the first `length` bytes of `name`; SECTION_COUNT: none. */
+enum section_kind section_named(const char *name, size_t length);
+/* The same of "section.key", whose "key" is `*key`; with SECTION_COUNT that is the whole text. */
+enum section_kind section_split(const char *text, const char **key);
+
 /* One key with its values, or several keys that move together ("(a, b)"). */
 struct axis {
     char **keys;

@@ -129,15 +129,10 @@ void names_free(struct names *n)
 /* "section.key": the key's index; SIZE_MAX when it is none. */
 static size_t resolve_qualified(const struct names *n, const char *text)
 {
-    for (int section = 0; section < SECTION_COUNT; section++) {
-        size_t length = strlen(section_names[section]);
-        if (strncmp(text, section_names[section], length) != 0 || text[length] != '.')
-            continue;
-        const struct key *key = find_name(n, (enum section_kind)section, text + length + 1);
-        if (key)
-            return (size_t)(key - n->keys);
-    }
-    return (size_t)-1;
+    const char *name;
+    const enum section_kind section = section_split(text, &name);
+    const struct key *key = section < SECTION_COUNT ? find_name(n, section, name) : NULL;
+    return key ? (size_t)(key - n->keys) : (size_t)-1;
 }
 
 /* "key", "section.key" or a derived key as they stand. */

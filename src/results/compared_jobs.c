@@ -9,19 +9,6 @@
 #include "util/embedded.h"
 #include "util/memory.h"
 
-const char *const compared_names[COMPARED_SECTIONS] = {[COMPARED_CLUSTER] = "cluster_spec",
-                                                       [COMPARED_MODEL] = "model",
-                                                       [COMPARED_TRAINING] = "training_spec",
-                                                       [COMPARED_PARALLEL] = "parallel_spec"};
-
-enum compared_kind compared_section_named(const char *name, size_t length)
-{
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
-        if (strlen(compared_names[kind]) == length && strncmp(compared_names[kind], name, length) == 0)
-            return kind;
-    return COMPARED_SECTIONS;
-}
-
 const struct compared_key *compared_key_named(const struct compared_section *s, const char *name)
 {
     return FIND(k, s->key_count, strcmp(s->keys[k].name, name) == 0, &s->keys[k]);
@@ -57,7 +44,7 @@ int compared_identity_order(const struct compared_identity *a, const struct comp
     return (a->low > b->low) - (a->low < b->low);
 }
 
-struct compared_identity compared_spec_identity(const struct compared_jobs *jobs, enum compared_kind kind, size_t spec,
+struct compared_identity compared_spec_identity(const struct compared_jobs *jobs, enum section_kind kind, size_t spec,
                                                 const bool *removed)
 {
     const struct compared_section *s = &jobs->sections[kind];
@@ -130,7 +117,7 @@ static int read_spec(struct db *db, struct spec_reading *r, const char *json, st
     return read_members(r, canonical) ? 0 : error_set(e, ERROR_FAILED, "a spec is no table: %.80s", canonical);
 }
 
-static int read_specs(struct db *db, enum compared_kind kind, struct compared_jobs *out, struct error *e)
+static int read_specs(struct db *db, enum section_kind kind, struct compared_jobs *out, struct error *e)
 {
     struct compared_section *section = &out->sections[kind];
     struct spec_reading r = {.section = section, .texts = &out->texts};
@@ -154,7 +141,7 @@ static void tell_apart(struct compared_jobs *all)
 {
     const size_t count = all->texts.count + 1;
     OWNED const void **plain = xcalloc(count, sizeof *plain); /* the key that last had the value, and no text */
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
+    for (enum section_kind kind = 0; kind < SECTION_COUNT; kind++)
         for (size_t k = 0; k < all->sections[kind].key_count; k++) {
             const struct compared_key *key = &all->sections[kind].keys[k];
             for (size_t i = 0; i < all->sections[kind].spec_count; i++)
@@ -174,7 +161,7 @@ static void tell_apart(struct compared_jobs *all)
 static void count_values(struct compared_jobs *all)
 {
     OWNED const void **seen = xcalloc(all->texts.count + 1, sizeof *seen); /* the key that last had the value */
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++)
+    for (enum section_kind kind = 0; kind < SECTION_COUNT; kind++)
         for (size_t k = 0; k < all->sections[kind].key_count; k++) {
             struct compared_key *key = &all->sections[kind].keys[k];
             for (size_t i = 0; i < all->sections[kind].spec_count; i++) {
@@ -190,7 +177,7 @@ static int by_identity(const void *a, const void *b)
 }
 
 /* A name that alone tells two specs of a section apart is no label (join/specs.h). */
-static void mark_twins(struct compared_jobs *all, enum compared_kind kind)
+static void mark_twins(struct compared_jobs *all, enum section_kind kind)
 {
     const struct compared_section *s = &all->sections[kind];
     OWNED bool *labels = xcalloc(s->key_count + 1, sizeof *labels);
@@ -213,15 +200,15 @@ static int mark_replicates(struct db *db, struct compared_jobs *out, struct erro
     int rc;
     while ((rc = db_next(db, "SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'",
                          NO_VALUES, &s, e)) > 0) {
-        const char *name = stmt_text(s, 0), *dot = strchr(name, '.');
-        enum compared_kind kind = dot ? compared_section_named(name, (size_t)(dot - name)) : COMPARED_SECTIONS;
-        for (size_t k = 0; kind < COMPARED_SECTIONS && k < out->sections[kind].key_count; k++)
-            out->sections[kind].keys[k].is_replicate |= strcmp(out->sections[kind].keys[k].name, dot + 1) == 0;
+        const char *name;
+        const enum section_kind kind = section_split(stmt_text(s, 0), &name);
+        for (size_t k = 0; kind < SECTION_COUNT && k < out->sections[kind].key_count; k++)
+            out->sections[kind].keys[k].is_replicate |= strcmp(out->sections[kind].keys[k].name, name) == 0;
     }
     return rc;
 }
 
-int compared_jobs_read_labels(struct db *db, struct compared_jobs *jobs, enum compared_kind kind, struct error *e)
+int compared_jobs_read_labels(struct db *db, struct compared_jobs *jobs, enum section_kind kind, struct error *e)
 {
     struct compared_section *section = &jobs->sections[kind];
     OWNED_STMT *s = NULL;
@@ -251,7 +238,7 @@ static enum compared_state state_of(const char *state)
 /* Jobs while they are read: their specs get their indices, and their batches their numbers, when all are known. */
 struct job_reading {
     struct compared_jobs *out;
-    int64_t *specs[COMPARED_SECTIONS]; /* by job; 0: none */
+    int64_t *specs[SECTION_COUNT]; /* by job; 0: none */
     struct texts batches;
 };
 
@@ -259,7 +246,7 @@ static void add_job(struct job_reading *r, const struct stmt *s)
 {
     const size_t count = r->out->count;
     const enum column_type type = stmt_type(s, 2);
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
+    for (enum section_kind kind = 0; kind < SECTION_COUNT; kind++) {
         r->specs[kind] = array_grow(r->specs[kind], count, sizeof *r->specs[kind]);
         r->specs[kind][count] = stmt_int(s, 4 + (int)kind);
     }
@@ -287,7 +274,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* The specs of a section, and their index in each job. Neighbours often have one, or one after the other. */
-static void index_specs(struct job_reading *r, enum compared_kind kind)
+static void index_specs(struct job_reading *r, enum section_kind kind)
 {
     struct compared_section *section = &r->out->sections[kind];
     const int64_t *of_job = r->specs[kind];
@@ -331,18 +318,18 @@ static int read_all(struct db *db, const char *sql, struct sql_values values, bo
     struct compared_jobs all = {.texts = TEXTS_INIT};
     struct job_reading r = {.out = &all, .batches = TEXTS_INIT};
     int rc = read_jobs(db, sql, values, &r, e);
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
+    for (enum section_kind kind = 0; kind < SECTION_COUNT; kind++) {
         if (rc == 0)
             index_specs(&r, kind);
         free(r.specs[kind]);
     }
-    for (enum compared_kind kind = 0; rc == 0 && kind < COMPARED_SECTIONS; kind++)
+    for (enum section_kind kind = 0; rc == 0 && kind < SECTION_COUNT; kind++)
         rc = read_specs(db, kind, &all, e);
     if (told) {
         tell_apart(&all);
         count_values(&all);
     }
-    for (enum compared_kind kind = 0; told && kind < COMPARED_SECTIONS; kind++)
+    for (enum section_kind kind = 0; told && kind < SECTION_COUNT; kind++)
         mark_twins(&all, kind);
     number_batches(&r);
     texts_free(&r.batches);
@@ -371,7 +358,7 @@ int compared_jobs_read_ended(struct db *db, int64_t sweep_id, int64_t from_job, 
 
 void compared_jobs_free(struct compared_jobs *jobs)
 {
-    for (enum compared_kind kind = 0; kind < COMPARED_SECTIONS; kind++) {
+    for (enum section_kind kind = 0; kind < SECTION_COUNT; kind++) {
         struct compared_section *s = &jobs->sections[kind];
         for (size_t k = 0; k < s->key_count; k++)
             free_all(s->keys[k].name, s->keys[k].values, s->keys[k].quoted);

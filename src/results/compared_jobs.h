@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/sweep.h"
 #include "database/db.h"
 #include "util/hash.h"
 
@@ -35,8 +36,6 @@ struct compared_key {
     uint32_t last;               /* the number of the text that was read last */
 };
 
-enum compared_kind { COMPARED_CLUSTER, COMPARED_MODEL, COMPARED_TRAINING, COMPARED_PARALLEL, COMPARED_SECTIONS };
-
 struct compared_section {
     int64_t *ids; /* of its specs, ascending */
     size_t spec_count;
@@ -53,24 +52,18 @@ enum compared_state { COMPARED_OPEN = 1, COMPARED_FAILED, COMPARED_OK };
 /* There may be a million of these, so each is to have few bytes. */
 struct compared_job {
     int64_t id;
-    double value;                      /* of the metric; NAN: none */
-    uint32_t specs[COMPARED_SECTIONS]; /* indices into the sections, or COMPARED_NO_SPEC */
-    uint32_t batch;                    /* the text number of its derived global batch */
+    double value;                  /* of the metric; NAN: none */
+    uint32_t specs[SECTION_COUNT]; /* indices into the sections, or COMPARED_NO_SPEC */
+    uint32_t batch;                /* the text number of its derived global batch */
     enum compared_state state;
 };
 
 struct compared_jobs {
-    struct compared_section sections[COMPARED_SECTIONS];
+    struct compared_section sections[SECTION_COUNT];
     struct compared_job *jobs; /* sorted by id */
     size_t count;
     struct texts texts;
 };
-
-/* Names of the sections: "model", … */
-extern const char *const compared_names[COMPARED_SECTIONS];
-
-/* The section whose name is the first `length` bytes of `name`; COMPARED_SECTIONS if there is none. */
-enum compared_kind compared_section_named(const char *name, size_t length);
 
 /* NULL if no spec of the section has the key. */
 const struct compared_key *compared_key_named(const struct compared_section *s, const char *name);
@@ -84,10 +77,10 @@ int compared_jobs_read_ended(struct db *db, int64_t sweep_id, int64_t from_job, 
                              struct error *e);
 
 /* Reads the labels of the specs of a section. */
-int compared_jobs_read_labels(struct db *db, struct compared_jobs *jobs, enum compared_kind kind, struct error *e);
+int compared_jobs_read_labels(struct db *db, struct compared_jobs *jobs, enum section_kind kind, struct error *e);
 
 /* The identity of a spec without the keys marked in `removed`. */
-struct compared_identity compared_spec_identity(const struct compared_jobs *jobs, enum compared_kind kind, size_t spec,
+struct compared_identity compared_spec_identity(const struct compared_jobs *jobs, enum section_kind kind, size_t spec,
                                                 const bool *removed);
 
 /* The identity of one number in one place. */

@@ -58,7 +58,7 @@ struct level {
 
 /* A key that the jobs have with several values, though not too many. */
 struct swept_key {
-    enum compared_kind section;
+    enum section_kind section;
     const struct compared_key *key;
     int64_t first; /* the spec that has it first */
     int *of_spec;  /* by spec of the section; -1: absent */
@@ -135,7 +135,7 @@ static void sort_levels(struct swept_key *a)
     }
 }
 
-static void add_axis(struct jobs *j, enum compared_kind section, const struct compared_key *key)
+static void add_axis(struct jobs *j, enum section_kind section, const struct compared_key *key)
 {
     struct swept_key a = {.section = section, .key = key, .numeric = true};
     a.of_spec = xcalloc(j->all.sections[section].spec_count + 1, sizeof *a.of_spec);
@@ -165,7 +165,7 @@ static int jobs_read(struct db *db, int64_t sweep_id, const struct caused_jobs *
         j->causes[i] =
             at < caused->count && caused->items[at].job_id == j->all.jobs[i].id ? caused->items[at].cause : NO_CAUSE;
     }
-    for (enum compared_kind section = 0; section < COMPARED_SECTIONS; section++)
+    for (enum section_kind section = 0; section < SECTION_COUNT; section++)
         for (size_t k = 0; k < j->all.sections[section].key_count; k++)
             add_axis(j, section, &j->all.sections[section].keys[k]);
     return 0;
@@ -311,9 +311,9 @@ static bool add_term(const struct jobs *j, size_t cause, struct key_condition *t
 static char *title_of(const struct jobs *j, const struct swept_key *a)
 {
     size_t count = 0;
-    for (enum compared_kind section = 0; section < COMPARED_SECTIONS; section++)
+    for (enum section_kind section = 0; section < SECTION_COUNT; section++)
         count += compared_key_named(&j->all.sections[section], a->key->name) != NULL;
-    return count == 1 ? xstrdup(a->key->name) : xasprintf("%s.%s", compared_names[a->section], a->key->name);
+    return count == 1 ? xstrdup(a->key->name) : xasprintf("%s.%s", section_names[a->section], a->key->name);
 }
 
 /* "all 12 with tp=8, micro_batch>=16; none of 36 without", "9 of 12 with tp=8; 3 of 36 without". */

@@ -35,20 +35,10 @@ void parts_add_words(const cJSON *difference, struct buffer *out)
 
 /* --- texts under [was] --- */
 
-/* The key that a placeholder names, without its section. */
-static const char *bare(const char *placeholder)
-{
-    for (int i = 0; i < SECTION_COUNT; i++) {
-        const size_t length = strlen(section_names[i]);
-        if (strncmp(placeholder, section_names[i], length) == 0 && placeholder[length] == '.')
-            return placeholder + length + 1;
-    }
-    return placeholder;
-}
-
 static const struct was_key *find_was(const struct sweep *s, const char *placeholder)
 {
-    const char *key = bare(placeholder);
+    const char *key;
+    section_split(placeholder, &key);
     return FIND(i, s->was_count, strcmp(s->was[i].kind == WAS_RENAMED ? s->was[i].text : s->was[i].name, key) == 0,
                 &s->was[i]);
 }

@@ -683,16 +683,15 @@ struct listed_key {
 
 static size_t sections_with(const struct word_list *keys, const char *name, struct listed_key *out)
 {
-    const char *dot = strchr(name, '.');
+    const char *behind;
+    const enum section_kind said = section_split(name, &behind);
     size_t found = 0;
-    for (int k = 0; k < SECTION_COUNT; k++) {
-        bool qualified =
-            dot && strncmp(section_names[k], name, (size_t)(dot - name)) == 0 && !section_names[k][dot - name];
-        const char *bare = qualified ? dot + 1 : name;
+    for (enum section_kind k = 0; k < SECTION_COUNT; k++) {
+        const char *bare = k == said ? behind : name;
         const struct listed_word *word = find_column(&keys[k], bare);
         if (!word || strcmp(word->text, bare) != 0)
             continue;
-        *out = (struct listed_key){(enum section_kind)k, bare};
+        *out = (struct listed_key){k, bare};
         found++;
     }
     return found;
@@ -884,19 +883,6 @@ static void check_absent(const struct reading *r, const struct word_list *keys, 
     }
 }
 
-/* "training_spec.seed" of a key that no section has any more. */
-static void split_dropped(struct was_key *w)
-{
-    for (int k = 0; k < SECTION_COUNT; k++) {
-        const size_t length = strlen(section_names[k]);
-        if (strncmp(w->name, section_names[k], length) != 0 || w->name[length] != '.')
-            continue;
-        w->section = (enum section_kind)k;
-        w->name += length + 1;
-        return;
-    }
-}
-
 /* As the section would have it: in bytes. */
 static void take_size(const struct reading *r, struct was_key *w)
 {
@@ -915,7 +901,9 @@ static void check_was(const struct reading *r, const struct word_list *keys)
         struct was_key *w = &r->sweep->was[i];
         struct listed_key found;
         if (w->kind == WAS_DROPPED) {
-            split_dropped(w);
+            const char *key; /* of "training_spec.seed" */
+            w->section = section_split(w->name, &key);
+            w->name += key - w->name;
             check_absent(r, keys, w, w->name);
         } else if (listed_key_find(r, keys, "[was]", &(struct listed_word){w->name, w->at}, &found)) {
             w->section = found.kind;
