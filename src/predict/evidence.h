@@ -39,8 +39,8 @@
  * held, where only others' was compared, goes half of the way to UNCOMPARED_MEMORY.
  *
  * In the same way, time that counts as not compared is at least as far off as it was in these sources (unseen_time, all
- * of it estimated): e^-0.57 to e^1.13 times as predicted, mostly by what no key had said. Time of kinds that were
- * compared was as short there as the comparisons say, but up to e^0.91 times as long (unseen_compared_time): who
+ * of it estimated): e^-0.60 to e^1.11 times as predicted, mostly by what no key had said. Time of kinds that were
+ * compared was as short there as the comparisons say, but up to e^0.90 times as long (unseen_compared_time): who
  * publishes a comparison has a machine in order and knows the framework's keys. Pure.
  */
 #pragma once
