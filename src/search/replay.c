@@ -44,11 +44,18 @@ static void note_outcome(struct replay_group *g, size_t candidate)
         g->worst = value;
 }
 
-/* Sorts by key values: a table may be ordered by its results, which a sweep file never is. */
-static int by_values(const void *a, const void *b, void *context)
+struct declared {
+    const struct search_space *space;
+    const struct replay_outcome *outcomes;
+};
+
+static int as_declared(const void *a, const void *b, void *context)
 {
-    const struct search_space *space = context;
+    const struct declared *of = context;
+    const struct search_space *space = of->space;
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    if (of->outcomes[x].place != of->outcomes[y].place)
+        return of->outcomes[x].place < of->outcomes[y].place ? -1 : 1;
     for (size_t k = 0; k < space->key_count; k++) {
         double v = space->candidates[x].values[k], w = space->candidates[y].values[k];
         if (isnan(v) != isnan(w))
@@ -65,7 +72,7 @@ static void fill_group(struct replay_group *g, const struct search_space *space,
     size_t count = g->space.count;
     g->best = g->worst = NAN;
     if (count > 0)
-        qsort_r(g->members, count, sizeof *g->members, by_values, (struct search_space *)space);
+        qsort_r(g->members, count, sizeof *g->members, as_declared, &(struct declared){space, outcomes});
     subspace_make(space, g->members, count, &g->space, &g->candidates);
     g->space.group_count = 1;
     g->outcomes = xcalloc(count + 1, sizeof *g->outcomes);
@@ -468,12 +475,17 @@ static int read_jobs(struct replay_loading *l, struct error *e)
 {
     OWNED_STMT *s = NULL;
     struct recorded_specs *specs = NULL;
-    int64_t all = 0;
+    int64_t all = 0, imported = 0;
     const struct sql_values values = VALUES(sql_int(l->sweep_id), sql_text(l->out->objective));
     int rc = recorded_specs_open(l->request->db, l->out->rows, &specs, e);
     while (rc == 0 && (rc = db_next(l->request->db, embedded_text("src/search/replayed_jobs.sql"), values, &s, e)) > 0)
         rc = read_job(l, s, specs, e);
     recorded_specs_close(specs);
+    if (rc == 0)
+        rc = db_query_int(l->request->db, "SELECT EXISTS (SELECT 1 FROM imported_table WHERE sweep_id = ?)",
+                          VALUES(sql_int(l->sweep_id)), 0, &imported, e);
+    for (size_t i = 0; rc == 0 && !imported && i < l->count; i++)
+        l->jobs[i].outcome.place = i + 1;
     if (rc == 0)
         rc = db_query_int(l->request->db, "SELECT count(*) FROM job WHERE sweep_id = ?", VALUES(sql_int(l->sweep_id)),
                           0, &all, e);

@@ -11,7 +11,8 @@
  *                  reciprocal if less is better; 1 is the best, NAN where not all are above zero. Until something
  *                  has run, the group's worst ok outcome stands for the best found
  *
- * Within a group, candidates are declared in the order of their key values, lowest first.
+ * Within a group, candidates are declared as in the sweep file; those of an imported table, which may be ordered by its
+ * results, in the order of their key values, lowest first.
  *
  * If a strategy ends before the target, it continues without its stop rule (target_gap 0, no early stopping), as a
  * person would who wants the target. If it still ends early, all remaining candidates are tried in declared order.
@@ -29,6 +30,7 @@ extern const size_t replay_marks[REPLAY_MARKS]; /* 1, 3, 5, 10 */
 struct replay_outcome {
     struct search_outcome outcome;
     const char *failure; /* its class; NULL unless it failed. Static */
+    size_t place;        /* in declared order; 0: of an imported table */
 };
 
 /* Candidates that compete only with each other. */

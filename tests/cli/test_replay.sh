@@ -114,6 +114,11 @@ replay__finished_sweep__like_a_table()
     run_meshsweep replay --strategy grid --seeds 1 --trace
     expect_only_stdout_matches 0 '^  3\. job 3: throughput 40 \(100\.0 % of the best\); ' '^  4\. job 4: exit; '
     expect_stdout_matches '^\| grid \| 3\.00 '
+    # As declared, like a run, and not by the size of the values.
+    sed -i '/^micro_batch/s/=.*/= [2, 4, 1, 8]/' sweep.toml
+    expect_run only_status 3 run --progress none -d declared.db
+    run_meshsweep replay --strategy grid --seeds 1 -d declared.db
+    expect_only_stdout_matches 0 '^\| grid \| 2\.00 '
 }
 
 replay__rules_of_another_file__exclude_candidates()
@@ -171,7 +176,7 @@ replay__below_zero__found_and_no_slowdown()
         parallel_spec: x=1,9,5 >sweep.toml
     run_silently 0
     run_meshsweep replay --strategy grid --seeds 1
-    expect_only_stdout_contains 0 '| grid | 3.00 | 3 | 3 | 0.00 | 100 % | -, -, -, - | 3.0 | 0.00 |'
+    expect_only_stdout_contains 0 '| grid | 2.00 | 2 | 2 | 0.00 | 100 % | -, -, -, - | 3.0 | 0.00 |'
 }
 
 replay__one_row__found_at_once()
