@@ -29,8 +29,8 @@ part_job AS (
         j.predicted_time AS predicted_step_time_s, iif(j.audit, 'runs as an audit of pruning', NULL) AS reason,
         (SELECT group_concat(s.condition, '; ') FROM breach AS b JOIN subject_to AS s ON s.position = b.position
             WHERE b.attempt_id = j.attempt_id) AS does_not_meet,
-        (SELECT iif(count(*) > 1, max(iif(id = j.attempt_id, number, NULL)), NULL) FROM attempt WHERE job_id = j.id)
-            AS samples_of_attempt
+        (SELECT iif(count(*) > 1, max(iif(id = j.attempt_id, number, NULL)), NULL) FROM attempt
+            WHERE job_id = j.id AND kind <> 'full') AS samples_of_attempt
     FROM job AS j LEFT JOIN sweep AS s ON s.id = j.sweep_id WHERE j.id = ?1),
 
 -- Of the attempt that represents it; a point is "concurrency 16".
