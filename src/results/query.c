@@ -360,8 +360,9 @@ int result_query_open(struct db *db, const struct result_query *q, struct stmt *
     return 0;
 }
 
-/* A statistic, of a point where the metric is a curve. */
+/* Statistics, of a point where the metric is a curve. */
 #define OF(name) ", coalesce(p." name ", m." name ") AS " name
+static const char statistics[] = OF("mean") OF("median") OF("minimum") OF("maximum") OF("stddev") OF("p90");
 
 int result_query_open_long(struct db *db, const struct result_query *q, struct stmt **out, struct error *e)
 {
@@ -378,10 +379,10 @@ int result_query_open_long(struct db *db, const struct result_query *q, struct s
         rc = check_condition(&all, q->where, e);
     buffer_printf(&sql,
                   "SELECT r.job, r.key, r.state, m.name AS metric, nullif(d.unit, '') AS unit, d.counter, d.rank,"
-                  " coalesce(p.samples, m.count) AS samples" OF("not_finite") ", iif(p.step IS NULL, v.value, p.value)"
-                  " AS value" OF("mean") OF("median") OF("minimum") OF("maximum") OF("stddev") OF("p90") "%s"
+                  " coalesce(p.samples, m.count) AS samples, coalesce(p.not_finite, m.not_finite) AS not_finite,"
+                  " iif(p.step IS NULL, v.value, p.value) AS value%s%s"
                   " FROM (SELECT job, key, state FROM results WHERE (?2 OR in_sweep) AND (?3 IS NULL OR state = ?3)",
-                  curves ? ", p.step AS point" : "");
+                  statistics, curves ? ", p.step AS point" : "");
     if (q->where)
         buffer_printf(&sql, " AND (%s\n)", q->where);
     buffer_add_text(&sql, ") AS r JOIN job AS j ON j.id = r.job JOIN summary AS m ON m.attempt_id = j.attempt_id"

@@ -174,8 +174,8 @@ xlsx__no_library__said_by_it_alone()
     echo before >results.xlsx
     expect_command status 1 env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" export --format xlsx -o results.xlsx
     expect_no_stdout
-    expect_stderr_matches "^meshsweep: .*xlsx, unlike --format csv, cannot be written: .*$name: file too short; "\
-"on Debian: apt-get install ${name/.so./}\$"
+    expect_stderr_matches "^meshsweep: .*xlsx, unlike --format csv, cannot be written: .*$name: file too short; " \
+        "; on Debian: apt-get install ${name/.so./}\$"
     expect_file_contains results.xlsx before
     expect_command only_stdout 0 env LD_LIBRARY_PATH="$PWD/none" "$meshsweep" export
 }

@@ -37,7 +37,7 @@ runner_killed__next_start__ends_what_is_left_and_runs_it_again()
 runner_killed__ten_times_with_the_defaults__nothing_failed()
 {
     waiting_sweep
-    for i in 1 2 3 4 5 6 7 8 9 10; do
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
         kill_runner_at_work 2
     done
     expect_said only_stdout_matches 0 '"failed":[[:space:]]*0' plan --json
