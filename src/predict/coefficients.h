@@ -120,6 +120,7 @@ extern const char *const time_term_names[TIME_TERM_COUNT];
     ROW(reduce_each_micro_batch) /* not 0: stage 2 reduces after every micro-batch */                                  \
     ROW(all_reduces)             /* not 0: stages 1 and 2 all-reduce gradients, and do not scatter them */             \
     ROW(collective_launches)     /* launches per tensor-parallel collective, counted with the layer's */               \
+    ROW(dispatch_launches)       /* more, where that is by DTensors, unless they are compiled */                       \
     ROW(module_launches)         /* more of a layer's, by modules around its products, where attention is fused */     \
     ROW(gradient_hooks)      /* where gradients are accumulated once more: launches per trained tensor of a layer */   \
     ROW(module_hooks)        /* stage 3: the same per module whose matrix hooks gather and release, in each pass */    \

@@ -633,7 +633,7 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
         (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) +
         (casts_eagerly(t->plan) ? EAGER_CASTS * layer_matrices(t) : 0) +
         t->framework->time.checkpoint_launches * t->again +
-        t->framework->time.collective_launches *
+        (t->framework->time.collective_launches + (t->plan->compiled ? 0 : t->framework->time.dispatch_launches)) *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
     launches *= t->plan->cuda_graphs ? GRAPH_LAUNCHES : 1;
     launches = t->cluster->device->launch_factor * (launches + t->passes / 3 * expert_launches(t));

@@ -132,11 +132,12 @@
  *            passing_hooks), the latter two in each forward pass and the backward one, with a gather and a copy where
  *            there is more than one rank; of FSDP (unit_hooks, parameter_hooks) a gather and a copy per unit, in the
  *            backward pass only if it gathers again, and a scatter and four copies (flattened, divided twice, cast)
- *            where it reduces [24]; plus collective_launches (coefficients.h) per collective of tensor parallelism, and
- *            0.04 per matrix for torch.autocast, which casts its input and weight, and both gradients, in kernels of
- *            their own unless they are compiled [28], 0.54 per matrix for fp8 by torch's operations
- *            (layer_eager_cast_bytes), and checkpoint_launches with full recompute. All this, and copies
- *            of gathered tensors, by the device's launch_factor (devices.toml); with CUDA graphs a hundredth
+ *            where it reduces [24]; plus, per collective of tensor parallelism, collective_launches and, unless they
+ *            are compiled, dispatch_launches (coefficients.h); 0.04 per matrix for torch.autocast, which casts its
+ *            input and weight, and both gradients, in kernels of their own unless they are compiled [28], 0.54 for
+ *            fp8 by torch's operations (layer_eager_cast_bytes), and checkpoint_launches with full recompute. All
+ *            this, and copies of gathered tensors, by the device's launch_factor (devices.toml); with CUDA graphs a
+ *            hundredth
  *            (docs.nvidia.com/dl-cuda-graph: a layer is one). Experts that are not looped over have routing_launches
  *            and grouped_launches for each of the rank (coefficients.h), with full recompute times 4/3, too; a layer's
  *            graph has half of the former, the router, as how many tokens an expert gets is known only after it

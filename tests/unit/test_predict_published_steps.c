@@ -294,3 +294,16 @@ TEST(step_predict__fp8_by_torch_operations__slower_than_bf16_unless_compiled)
     double compiled = predict(a, plan, on("GH200"), "torch-ddp").seconds;
     assert_true(compiled < bf16 && compiled <= fused);
 }
+
+/* Qwen2.5 7B with 1,024 tokens on two H100 of 64 GB by Transformers' tp_plan, whose DTensors the host dispatches:
+ * 0.221 s (tests/data/unseen/qat-precision-bench.csv). */
+TEST(step_predict__tensor_parallelism_by_dtensors__waits_for_the_host)
+{
+    struct architecture a = shaped(ARCHITECTURE_LLAMA, 28, 3584, 28, 152064);
+    PLAN(plan, .tensor = 2, .sequence = 1024, .flash_attention = true, .weights = WEIGHTS_16);
+    a.kv_heads = 4;
+    a.ffn = 18944;
+    double eager = predict(a, plan, on("H100-64GB"), "hf-trainer").seconds;
+    assert_close(eager, 0.221, 0.2);
+    assert_true(predict(a, BUT(plan, it.compiled = true), on("H100-64GB"), "hf-trainer").seconds < 0.7 * eager);
+}
