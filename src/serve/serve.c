@@ -163,6 +163,13 @@ static int serve_address_listen(struct serve_address *a, int *descriptor, struct
 
 /* --- serve --- */
 
+/* Sanitizers make a page cost several times as much, for which the server would rest for minutes. */
+#ifdef __SANITIZE_ADDRESS__
+#define COST_OF_SANITIZERS 10
+#else
+#define COST_OF_SANITIZERS 1
+#endif
+
 enum {
     LOOK_MS = 200,     /* between two checks for commits */
     REST_MS = 1000,    /* minimum time between two pages or two updates of rows */
@@ -266,7 +273,7 @@ static int64_t rested_at(struct watched *w, int64_t from_ms, int64_t share)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t used_us = clock_processor_us(), now_ms = clock_monotonic_ms();
-    int64_t rest_ms = (used_us - w->used_us) * share / 1000 / (processors > 0 ? processors : 1);
+    int64_t rest_ms = (used_us - w->used_us) / COST_OF_SANITIZERS * share / 1000 / (processors > 0 ? processors : 1);
     w->used_us = used_us;
     return (from_ms > now_ms ? from_ms : now_ms) + (rest_ms > REST_MS ? rest_ms : REST_MS);
 }

@@ -330,7 +330,6 @@ END
 # Jobs that end are told row by row, where making the whole page would be too much; rows that are as they were are not.
 serve__many_jobs__what_changed_of_them()
 {
-    [ -z "${ASAN_OPTIONS-}" ] || skip "under sanitizers the server rests for minutes"
     # With a message, so that the page has a column for the next: for a new one it is made anew.
     many_jobs 1000 10 "UPDATE attempt SET message = 'out of memory' WHERE failure = 'oom'"
     serve --serve
