@@ -17,6 +17,7 @@
 #define GRAPH_LAUNCHES 0.01             /* one of about a hundred: step_time.h */
 #define UNPACK_LAUNCHES 0.09            /* nine operations: step_time.h */
 #define CAST_LAUNCHES 0.04              /* of input, weight and both gradients of a product */
+#define NORM_LAUNCHES 0.3               /* of a norm and half of the rotary positions: step_time.h */
 #define EAGER_CASTS 0.54                /* six casts of nine kernels per product */
 #define UNPACK_BYTES 18.0               /* per weight, beside those stored */
 #define PLAIN_MODULES 4.0               /* of a layer: itself, its attention, its MLP, and its activation */
@@ -632,6 +633,7 @@ static double waited_launches(const struct plan_time *t, const struct terms *of_
         quantised_launches(t) + hook_launches(t) + unit_launches(t) +
         (is_cast(t) ? CAST_LAUNCHES * layer_matrices(t) : 0) +
         (casts_eagerly(t->plan) ? EAGER_CASTS * layer_matrices(t) : 0) +
+        (has_eager_norms(t) ? NORM_LAUNCHES * (double)t->a->norms_per_layer : 0) +
         t->framework->time.checkpoint_launches * t->again +
         (t->framework->time.collective_launches + (t->plan->compiled ? 0 : t->framework->time.dispatch_launches)) *
             (t->plan->sequence_parallel ? tensor_halves(t) : tensor_collectives(t));
