@@ -186,6 +186,7 @@ struct training_plan {
     unsigned modules;                  /* bits of enum recompute_module */
     int64_t offload_layers;            /* layers of a stage whose activations are offloaded to the host */
     int64_t bucket_elements;           /* of gradients that are reduced at once; 0: the framework's */
+    bool unbucketed;                   /* gradients are reduced where they are, without DDP's buckets */
     int64_t gradient_bytes,
         moment_bytes; /* per parameter, all moments together; 0: the framework's and the optimizer's */
     enum recompute recompute;

@@ -631,8 +631,8 @@ static void add_all_states(const struct plan_memory *m, int64_t stage, struct st
 /* DDP's buckets exist throughout; ZeroRedundancyOptimizer (stage 1) also runs under DDP. */
 static double bucket_bytes(const struct plan_memory *m, const struct stage_load *load)
 {
-    bool reduces = m->replicas > 1 && m->plan->zero_stage < 2;
-    return reduces ? m->c->bucket_copy * m->states.gradient * (load->trained_dense + load->trained_experts) : 0;
+    bool copies = m->replicas > 1 && m->plan->zero_stage < 2 && !m->plan->unbucketed;
+    return copies ? m->c->bucket_copy * m->states.gradient * (load->trained_dense + load->trained_experts) : 0;
 }
 
 /* Gradients of hidden states that the backward pass of frozen, sharded, checkpointed layers holds. */

@@ -22,7 +22,8 @@
  *   MTP          on the stage with the head: the MTP layers, and 4·T·V/t of logits for each
  *   inputs       first stage, per micro-batch: 8·T of token ids; with dropout a mask of T·h, with a norm of the
  *                embedding its input of 2·T·h (both / t with sequence parallelism)
- *   buckets      below stage 2, with more than one rank: bucket_copy · the gradients of trained parameters  [12]
+ *   buckets      below stage 2, with more than one rank: bucket_copy · the gradients of trained parameters, [12]
+ *                unless a loop of its own reduces them (unbucketed_gradients)
  *   narrow       under fp8, unless weights are in 8 bits themselves: narrow_copies for each weight of a        [15]
  *                layer's matrices; under fp4 half of it
  *   cast         under autocast (layer_memory.h), with the logits: 2·V·h/t, the head's weights
