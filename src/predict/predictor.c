@@ -795,11 +795,13 @@ static void widen(struct predictor *p, const struct framework *row, const struct
 static void add_measured(struct predictor *p, const struct calibrated *c)
 {
     struct prediction *out = &p->prediction;
-    const struct memory_prediction *m = &out->memory;
+    struct memory_prediction *m = &out->memory;
     const struct memory_stage *stages[] =
         {[RANK_MOST_LOADED] = &m->most, [RANK_FIRST] = &m->first, [RANK_LAST] = &m->last};
     const struct memory_stage *stage = stages[p->options.rank];
     bool is_fitted = (c && c->has_memory) || out->by_line;
+    double base = is_fitted ? 0 : predictor_prior(p, out->where.framework)->memory.base_bytes;
+    m->low_bytes = fmin(m->low_bytes, fmax(0, m->most.bytes - base)); /* workspaces that a small plan may not have */
     double bytes = p->options.counter == COUNTS_ALLOCATED ? stage->allocated_bytes : stage->bytes;
     if (p->options.counter == COUNTS_DEVICE)
         bytes += m->reserve_bytes;
