@@ -33,13 +33,16 @@
 #            expect_silent N: nothing on either; expect_only_status N: whatever is said
 #            expect_run KIND N ARGS: run_meshsweep ARGS, then expect_KIND N of those that need no text;
 #            expect_command KIND N COMMAND ARGS: the same of run_command; expect_after KIND N HELPER ARGS: of a helper
-#            expect_said KIND N TEXT ARGS: with the text; expect_said_by KIND N TEXT HELPER ARGS: of a helper
+#            expect_said KIND N TEXT ARGS: with the text; expect_said_by KIND N TEXT HELPER ARGS: of a helper;
+#            expect_each KIND N: the same of each row of standard input, ARGS|TEXT
+#            expect_json TEXT PATH...: of what the last run has printed, as expect_sql of the values
 #            expect_file_contains FILE TEXT...   expect_file FILE...          expect_no_file FILE...
 #            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
 # Waiting:   wait_until CONDITION SECONDS     hurry PID: of a server that gives way to others
 # Making:    small_sweep [FILE]: a sweep of 4 jobs by /bin/sh; see there
 #            small_run: the same, and its jobs are ok
 #            toml WORD...: prints a sweep file, as toml job: command=true model:: layers=2,4; see there
+#            stand_in FILE: writes a program, of the lines of standard input
 #            draw_lines N: every N-th of standard input, by SEED
 # Looking:   sql QUERY [DATABASE]
 
@@ -220,6 +223,18 @@ expect_sql()
 $(diff -U 1 <(echo "$1") <(echo "$got") | tail -n +3)"
 }
 
+# The values of a JSON document that was printed, apart by "|", by paths, as jobs[0].key, or expressions of j, which is
+# the document.
+expect_json() # TEXT PATH...
+{
+    local path columns=''
+    for path in "${@:2}"; do
+        [[ $path = *'('* ]] || path="j ->> '\$.$path'"
+        columns=$columns${columns:+, }$path
+    done
+    expect_sql "$1" "SELECT $columns FROM (SELECT cast(readfile('.stdout') AS TEXT) AS j)" :memory:
+}
+
 # --- running ---
 
 check_all_stated()
@@ -346,6 +361,16 @@ expect_said_by() # only_stdout|only_stderr|only_stdout_contains|… STATUS TEXT 
 
 expect_said() { expect_said_by "${@:1:3}" run_meshsweep "${@:4}"; } # KIND STATUS TEXT ARGS
 
+# The same of rows, ARGS|TEXT: the words are the shell's, the text stands as it is. A failure says which run it was.
+expect_each() # KIND STATUS
+{
+    local words text
+    while IFS='|' read -r words text; do
+        eval "run_meshsweep $words"
+        "expect_$1" "$2" "$text"
+    done
+}
+
 # One run of jobs, which says nothing or whatever on standard error.
 run_silently() { expect_run silent "$1" run --progress none "${@:2}"; } # STATUS ARGS
 run_ended() { expect_run only_stderr "$1" run --progress none "${@:2}"; } # STATUS ARGS
@@ -452,6 +477,14 @@ draw_lines() # N [SHIFT]
 }
 
 # --- making ---
+
+# Writes a program, which is a shell script of the lines of standard input.
+stand_in() # FILE
+{
+    mkdir -p "${1%/*}"
+    { echo '#!/bin/sh'; cat; } >"$1"
+    chmod +x "$1"
+}
 
 # Writes FILE (sweep.toml) with 4 jobs, x in 1, 2 and y in 10, 20, that run ./job.sh X Y under /bin/sh; job.sh prints
 # "score: X*Y". Cases append tables to the file or write a job.sh of their own before the run.

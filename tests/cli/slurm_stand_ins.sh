@@ -32,7 +32,7 @@ stand_ins() # [FILE OF slurm/...]: with these, too
     for file in polls "$@"; do
         touch "slurm/$file"
     done
-    stand_in sbatch <<'END'
+    slurm_stand_in sbatch <<'END'
 for script; do :; done
 held=''; [ ! -f hold ] || held=1 # tests end it once the job is there
 kill_runner() { if [ -f "$1" ]; then rm "$1"; kill -KILL "$PPID"; fi; }
@@ -67,7 +67,7 @@ fi
 kill_runner kill-after
 echo "$n"
 END
-    stand_in squeue <<'END'
+    slurm_stand_in squeue <<'END'
 if [ "$1" = --steps ]; then
     cat steps/* 2>/dev/null | cut -d ' ' -f 1
     exit 0
@@ -103,7 +103,7 @@ for job in job.*; do
     done
 done
 END
-    stand_in sacct <<'END'
+    slurm_stand_in sacct <<'END'
 if [ ! -f account ]; then
     echo "Slurm accounting storage is disabled" >&2
     exit 1
@@ -113,7 +113,7 @@ for job in $(echo "$jobs" | tr , ' '); do
     echo "$job|$(cat account)|n1"
 done
 END
-    stand_in scancel <<'END'
+    slurm_stand_in scancel <<'END'
 case $1 in --signal=*)
     signal=${1#--signal=}
     shift
@@ -129,7 +129,7 @@ for job; do
     echo "$job" >>cancelled
 done
 END
-    stand_in scontrol <<'END'
+    slurm_stand_in scontrol <<'END'
 case $2 in
 config)
     [ ! -f completions ] ||
@@ -147,7 +147,7 @@ job)
     ;;
 esac
 END
-    stand_in srun <<'END'
+    slurm_stand_in srun <<'END'
 echo "$*" >>sruns
 name='' nodes=''
 while :; do
@@ -174,14 +174,9 @@ END
     PATH=$PWD/bin:$PATH
 }
 
-stand_in() # NAME: the script, which runs in the directory of the files, from standard input
+slurm_stand_in() # NAME: the script, which runs in the directory of the files, from standard input
 {
-    {
-        echo '#!/bin/sh'
-        echo 'cd "$(dirname "$0")/../slurm" || exit 1'
-        cat
-    } >"bin/$1"
-    chmod +x "bin/$1"
+    { echo 'cd "$(dirname "$0")/../slurm" || exit 1'; cat; } | stand_in "bin/$1"
 }
 
 # A sweep of N jobs that print a score, for Slurm; lines for [slurm] and more follow it on standard input.

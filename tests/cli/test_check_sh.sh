@@ -2,14 +2,6 @@
 # scripts/check.sh: how it tells of what failed. Its parts are stand-ins here, in a tree of their own.
 . "${0%/*}/lib.sh"
 
-# Writes a program that is there.
-stand_in() # FILE
-{
-    mkdir -p "${1%/*}"
-    { echo '#!/bin/sh'; cat; } >"$1"
-    chmod +x "$1"
-}
-
 # The map of the source is wrong; of three test programs one is sound, one broken, and one fails the first time.
 tree_with_failures()
 {

@@ -26,12 +26,16 @@ statements__all_true__passes()
 1..1'
 }
 
-statement__wrong_status__fails_and_says_where()
+statement__wrong_status_or_missing__fails_and_says_where()
 {
     run_test_file 'run_command sh -c "echo seen; exit 3"
         expect_status 0'
     expect_only_stdout_contains 1 'not ok 1 - inner__case__result' 'expected status 0, got 3' 'inner.sh:5'
     expect_stdout_contains 'stdout: seen'
+    run_test_file 'run_command true
+        expect_status 0
+        expect_no_stdout'
+    expect_only_stdout_contains 1 'does not state status, stdout and stderr of: true'
 }
 
 statement__wrong_text__fails()
@@ -39,7 +43,9 @@ statement__wrong_text__fails()
     for body in 'expect_stdout other' 'expect_no_stdout' 'expect_stdout_contains other' 'expect_stdout_lacks out' \
         'expect_stdout_matches ^ut' 'expect_stderr err2' 'expect_no_stderr' 'expect false' 'expect_file absent' \
         'expect_no_file .stdout' 'expect_file_contains .stdout other' 'expect_sql 2 "SELECT 1" new.db' \
-        'start_command sh -c "exit 3"; wait_command silent 0' 'expect_command silent 0 sh -c "exit 3"'; do
+        'start_command sh -c "exit 3"; wait_command silent 0' 'expect_command silent 0 sh -c "exit 3"' \
+        'echo "{\"a\": [{\"b\": 7}]}" >.stdout; expect_json 8 "a[0].b"' \
+        'meshsweep=echo; expect_each only_stdout 0 <<<"one|two"'; do
         run_test_file "run_command sh -c 'echo out; echo err >&2'
             expect_status 0; expect_any_stdout; expect_any_stderr
             $body"
@@ -84,14 +90,6 @@ statement_of_all__part_of_it_wrong__fails()
     expect_only_stdout_contains 0 'ok 1 - inner__case__result'
 }
 
-statement__missing__fails()
-{
-    run_test_file 'run_command true
-        expect_status 0
-        expect_no_stdout'
-    expect_only_stdout_contains 1 'does not state status, stdout and stderr of: true'
-}
-
 command__unknown_or_failing__fails()
 {
     run_test_file 'expct_status 0'
@@ -105,13 +103,9 @@ command__unknown_or_failing__fails()
     expect_stderr_contains 'absent'
 }
 
-wait_until__never__fails_after_the_bound()
+wait_until_or_case__too_long__ended_and_failed()
 {
     expect_said_by only_stdout_contains 1 'waited 5 s in vain for: false' run_test_file 'wait_until false 1'
-}
-
-case__too_long__ended_and_failed()
-{
     CASE_SECONDS=1 run_test_file 'sleep 600'
     expect_only_stdout 1 '# still running after 1 s
 not ok 1 - inner__case__result
@@ -121,22 +115,16 @@ not ok 1 - inner__case__result
 python__found_by_a_script__debians_goes_before()
 {
     [ -x /usr/bin/python3 ] || skip "there is no /usr/bin/python3"
-    mkdir bin
-    printf '#!/bin/sh\ntouch %s/asked\n' "$PWD" >bin/python3
-    chmod +x bin/python3
+    stand_in bin/python3 <<<"touch $PWD/asked"
     PATH=$PWD/bin:$PATH run_test_file 'python3 -c "open(\"ran\", \"w\")"; expect_file ran'
     expect_only_status 0
     expect_no_file asked
 }
 
-case__skipped__status_77()
+case_or_file__skipped__status_77_and_nothing_left()
 {
     run_test_file 'skip "no such thing here"'
     expect_only_stdout_contains 77 'ok 1 - inner__case__result # SKIP no such thing here'
-}
-
-file__skipped__status_77_and_nothing_left()
-{
     printf '. "%s/cli/lib.sh"\nskip "no such thing here"\nrun_cases\n' "$tests_source_dir" >inner.sh
     expect_said_by only_stdout 77 '1..0 # SKIP no such thing here' run_command bash inner.sh
     expect '[ ! -e .skipped ]'

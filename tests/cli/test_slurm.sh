@@ -547,7 +547,7 @@ accounting__job_by_job_and_without_an_answer__asked_once_a_poll()
 {
     stand_ins
     other_system | sed 's/{jobs}/{job}/' >other.toml
-    stand_in sacct <<'END'
+    slurm_stand_in sacct <<'END'
 echo "$*" >>asked
 exit 1
 END
