@@ -5,79 +5,50 @@
 
 PATH=$source_dir/tests/standin:$PATH
 
-# A defect in plain words; below it the file and the case.
-defects='
-"fast": false crashes: no experiment of the full mode is run
-    test_deepspeed_tuner full_mode__default_spaces__what_changes_nothing_is_one_job
-latency is maximised: the slowest is the best
-    test_deepspeed_tuner metrics__each_by_old_and_new_name__in_its_direction
-the documented metrics FLOPS, forward and backward are no keys
-    test_deepspeed_tuner metrics__each_by_old_and_new_name__in_its_direction
-out of memory everywhere is "optimal" and is launched
-    test_deepspeed_tuner all_out_of_memory__nothing_is_optimal_any_more
-status 0 although nothing was found
-    test_deepspeed_tuner all_out_of_memory__nothing_is_optimal_any_more
-a metrics file left from before is read as the new one
-    test_deepspeed_defects stale_metrics__never_of_this_run
-the own settings of zero_optimization are thrown away
-    test_deepspeed_tuner deberta_example__two_and_four_gpus__latency_made_small
-one step is measured, and without its boundary
-    test_deepspeed_defects one_step_of_metrics_json__is_not_the_measurement
-a result is known by its name: another model gets the first one'"'"'s
-    test_deepspeed_tuner deberta_example__two_and_four_gpus__latency_made_small
-number of devices, precision and script are not in the identity
-    test_deepspeed_defects devices_precision_script__other_jobs
-the word "error" in a warning fails a good run
-    test_deepspeed_tuner failures__by_how_they_ended__not_by_the_word_error
-a run that was killed had no error
-    test_deepspeed_tuner failures__by_how_they_ended__not_by_the_word_error
-a run that hangs is waited for for ever
-    test_deepspeed_tuner failures__by_how_they_ended__not_by_the_word_error
-what failed is never tried again
-    test_deepspeed_tuner failures__by_how_they_ended__not_by_the_word_error
-the order of the grid is another one in each run
-    test_deepspeed_defects order__the_same_in_two_runs
-results are deleted at the start, unless one knows
-    test_deepspeed_defects second_call__keeps_results_and_counts_each_once
-experiments that are looked at twice count twice
-    test_deepspeed_defects second_call__keeps_results_and_counts_each_once
---deepspeed_config=FILE is not seen
-    test_deepspeed_defects config_word__in_each_form
-"zero_optimization": "all" of the documentation crashes
-    test_deepspeed_defects all_stages__as_documented
-misspelt knobs are silently ignored
-    test_deepspeed_tuner bad_input__each__one_sentence_with_its_place
-model_info given by hand crashes
-    test_model_info deepspeed__engine_profiles_or_is_given_the_numbers
-the profile is of stage 3, which some models refuse
-    test_model_info deepspeed__engine_profiles_or_is_given_the_numbers
-fp16 is estimated to need more memory than fp32
-    test_deepspeed_defects fp16_and_bf16__never_predicted_above_fp32
-bf16 is estimated as fp32 is
-    test_deepspeed_defects fp16_and_bf16__never_predicted_above_fp32
-slots named by --include become 0, 1, …
-    test_deepspeed_defects include__reaches_the_launcher
-a blank in a key of arg_mappings loses the argument
-    test_deepspeed_tuner arg_mappings__blanks_and_spellings__both_sides_agree
-flags written -x=value are not replaced
-    test_deepspeed_tuner arg_mappings__blanks_and_spellings__both_sides_agree
-cmd_optimal.txt breaks arguments with blanks
-    test_deepspeed_tuner deberta_example__two_and_four_gpus__latency_made_small
-an invalid configuration costs a start to find out
-    test_deepspeed_defects invalid__excluded_before_it_costs_a_start
-uneven hosts get the least of them, of the wrong slots
-    test_deepspeed_launchers hostfile__uneven_hosts_and_lists__each_job_its_own_devices
-global batches that differ are compared
-    test_deepspeed_tuner global_batch__largest_and_least__what_lies_between
-'
-
+# The file and the case, and the defect in plain words.
 table__every_case_is_there()
 {
-    while read -r defect; do
-        [ -n "$defect" ] || continue
-        read -r file case
-        grep -q "^${case}()" "$source_dir/tests/cli/$file.sh" || fail "$defect: no $case in $file"
-    done <<<"$defects"
+    # shellcheck disable=SC2162 # a row may go on
+    while IFS='|' read place defect; do
+        grep -q "^${place#* }()" "$source_dir/tests/cli/test_${place% *}.sh" || fail "$defect: no ${place#* }"
+    done <<'END'
+deepspeed_tuner full_mode__default_spaces__what_changes_nothing_is_one_job|\
+    "fast": false crashes: no experiment of the full mode is run
+deepspeed_tuner metrics__each_by_old_and_new_name__in_its_direction|latency is maximised: the slowest is the best
+deepspeed_tuner metrics__each_by_old_and_new_name__in_its_direction|\
+    the documented metrics FLOPS, forward and backward are no keys
+deepspeed_tuner all_out_of_memory__nothing_is_optimal_any_more|out of memory everywhere is "optimal" and is launched
+deepspeed_tuner all_out_of_memory__nothing_is_optimal_any_more|status 0 although nothing was found
+deepspeed_defects stale_metrics__never_of_this_run|a metrics file left from before is read as the new one
+deepspeed_tuner deberta_example__two_and_four_gpus__latency_made_small|\
+    the own settings of zero_optimization are thrown away
+deepspeed_defects one_step_of_metrics_json__is_not_the_measurement|one step is measured, and without its boundary
+deepspeed_tuner deberta_example__two_and_four_gpus__latency_made_small|\
+    a result is known by its name: another model gets the first one's
+deepspeed_defects devices_precision_script__other_jobs|number of devices, precision and script are not in the identity
+deepspeed_tuner failures__by_how_they_ended__not_by_the_word_error|the word "error" in a warning fails a good run
+deepspeed_tuner failures__by_how_they_ended__not_by_the_word_error|a run that was killed had no error
+deepspeed_tuner failures__by_how_they_ended__not_by_the_word_error|a run that hangs is waited for for ever
+deepspeed_tuner failures__by_how_they_ended__not_by_the_word_error|what failed is never tried again
+deepspeed_defects order__the_same_in_two_runs|the order of the grid is another one in each run
+deepspeed_defects second_call__keeps_results_and_counts_each_once|results are deleted at the start, unless one knows
+deepspeed_defects second_call__keeps_results_and_counts_each_once|experiments that are looked at twice count twice
+deepspeed_defects config_word__in_each_form|--deepspeed_config=FILE is not seen
+deepspeed_defects all_stages__as_documented|"zero_optimization": "all" of the documentation crashes
+deepspeed_tuner bad_input__each__one_sentence_with_its_place|misspelt knobs are silently ignored
+model_info deepspeed__engine_profiles_or_is_given_the_numbers|model_info given by hand crashes
+model_info deepspeed__engine_profiles_or_is_given_the_numbers|the profile is of stage 3, which some models refuse
+deepspeed_defects fp16_and_bf16__never_predicted_above_fp32|fp16 is estimated to need more memory than fp32
+deepspeed_defects fp16_and_bf16__never_predicted_above_fp32|bf16 is estimated as fp32 is
+deepspeed_defects include__reaches_the_launcher|slots named by --include become 0, 1, …
+deepspeed_tuner arg_mappings__blanks_and_spellings__both_sides_agree|a blank in a key of arg_mappings loses the argument
+deepspeed_tuner arg_mappings__blanks_and_spellings__both_sides_agree|flags written -x=value are not replaced
+deepspeed_tuner deberta_example__two_and_four_gpus__latency_made_small|cmd_optimal.txt breaks arguments with blanks
+deepspeed_defects invalid__excluded_before_it_costs_a_start|an invalid configuration costs a start to find out
+deepspeed_launchers hostfile__uneven_hosts_and_lists__each_job_its_own_devices|\
+    uneven hosts get the least of them, of the wrong slots
+deepspeed_tuner global_batch__largest_and_least__what_lies_between|global batches that differ are compared
+END
 }
 
 config() # AUTOTUNING-MEMBERS MEMBERS
@@ -92,6 +63,8 @@ tune() # STATUS ARGUMENT...
     shift
     expect_run only_stderr "$status" deepspeed --progress none "$@"
 }
+
+tuned() { config "$2" "$3"; tune "$1" train.py --deepspeed ds.json "${@:4}"; } # STATUS and what config is given
 
 one_step_of_metrics_json__is_not_the_measurement()
 {
@@ -112,8 +85,7 @@ one_step_of_metrics_json__is_not_the_measurement()
 
 stale_metrics__never_of_this_run()
 {
-    config '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": 1}'
-    tune 0 train.py --deepspeed ds.json
+    tuned 0 '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": 1}'
     expect_file autotuning_results/z1_gas1_tmbspg2/metrics.json
     tune 3 train.py --deepspeed ds.json --mode silent
     expect_no_file autotuning_results/z1_gas1_tmbspg2/metrics.json
@@ -123,12 +95,9 @@ stale_metrics__never_of_this_run()
 devices_precision_script__other_jobs()
 {
     local members='"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": 1}'
-    config '"num_gpus": 2' "$members"
-    tune 0 train.py --deepspeed ds.json
-    config '"num_gpus": 4' "$members"
-    tune 0 train.py --deepspeed ds.json
-    config '"num_gpus": 4' "$members, \"bf16\": {\"enabled\": true}"
-    tune 0 train.py --deepspeed ds.json
+    tuned 0 '"num_gpus": 2' "$members"
+    tuned 0 '"num_gpus": 4' "$members"
+    tuned 0 '"num_gpus": 4' "$members, \"bf16\": {\"enabled\": true}"
     : >other.py
     tune 0 other.py --deepspeed ds.json
     expect_sql '4|4' "SELECT count(*), sum(attempts) FROM results"
@@ -147,9 +116,8 @@ order__the_same_in_two_runs()
 
 second_call__keeps_results_and_counts_each_once()
 {
-    config '"num_gpus": 2, "overwrite": true' \
+    tuned 0 '"num_gpus": 2, "overwrite": true' \
         '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": [1, 2]}'
-    tune 0 train.py --deepspeed ds.json
     tune 0 train.py --deepspeed ds.json
     expect_sql 4 "SELECT sum(attempts) FROM results"
     expect_file_contains autotuning_results/summary.txt 'Total number of experiments: 4.'
@@ -168,21 +136,14 @@ config_word__in_each_form()
 all_stages__as_documented()
 {
     for stage in '"all"' '{"stage": "all"}' '{"stage": [0, 1, 2, 3]}'; do
-        config '"num_gpus": 2' "\"train_micro_batch_size_per_gpu\": [2], \"zero_optimization\": $stage"
-        tune 0 train.py --deepspeed ds.json
+        tuned 0 '"num_gpus": 2' "\"train_micro_batch_size_per_gpu\": [2], \"zero_optimization\": $stage"
         expect_sql 0,1,2,3 'SELECT group_concat("zero_optimization.stage") FROM results WHERE in_sweep'
     done
-    config '"num_gpus": 2' '"zero_optimization": {"stage": []}'
-    tune 2 train.py --deepspeed ds.json
+    tuned 2 '"num_gpus": 2' '"zero_optimization": {"stage": []}'
     expect_stderr_contains 'ds.json:1:25: zero_optimization.stage: the list is empty'
-}
-
-model_info_profile__no_truth_value__refused()
-{
-    local value
+    # A truth value that is none.
     for value in '{}' '[]' '3' '"true"'; do
-        config "\"num_gpus\": 2, \"model_info\": {\"profile\": $value}" '"train_micro_batch_size_per_gpu": [2]'
-        tune 2 train.py --deepspeed ds.json
+        tuned 2 "\"num_gpus\": 2, \"model_info\": {\"profile\": $value}" '"train_micro_batch_size_per_gpu": [2]'
         expect_stderr_contains 'autotuning.model_info.profile must be true or false'
     done
 }
@@ -201,14 +162,12 @@ include__reaches_the_launcher()
 
 invalid__excluded_before_it_costs_a_start()
 {
-    config '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1], "optimizer": {"type": "OneBitAdam"}, '\
+    tuned 0 '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1], "optimizer": {"type": "OneBitAdam"}, '\
 '"zero_optimization": {"stage": [0, 1, 2, 3]}'
-    tune 0 train.py --deepspeed ds.json
     expect_sql '1|0' 'SELECT count(*), max("zero_optimization.stage") FROM results'
     # A batch that contradicts itself: nothing is optimal, by which rule, status 3.
-    config '"num_gpus": 2' \
+    tuned 3 '"num_gpus": 2' \
         '"train_micro_batch_size_per_gpu": [1, 4], "gradient_accumulation_steps": 1, "train_batch_size": 9'
-    tune 3 train.py --deepspeed ds.json
     expect_stderr_contains 'no configuration can be run, so there is no best one and nothing to launch; meshsweep '\
 'plan on the output of --print-config shows which rules exclude them'
     expect_stderr_contains '8 combinations are excluded by batch-triad: train_batch_size must equal micro-batch x '\

@@ -15,12 +15,7 @@ source=${MESHSWEEP_DEEPSPEED_SOURCE-}
 
 engine()
 {
-    mkdir bin
-    cat >bin/deepspeed <<END
-#!/bin/sh
-exec $python -c 'from deepspeed.launcher.runner import main; main()' "\$@"
-END
-    chmod +x bin/deepspeed
+    stand_in bin/deepspeed <<<"exec $python -c 'from deepspeed.launcher.runner import main; main()' \"\$@\""
     cp "$source_dir/tests/standin/engine/train.py" .
     export PATH="$PWD/bin:$PATH" PYTHONPATH="$source_dir/tests/standin/engine:$source"
     # Debian's PyTorch 2 has no libuv.

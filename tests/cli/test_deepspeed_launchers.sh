@@ -28,6 +28,30 @@ launchers__their_words__and_one_of_ones_own()
         run_meshsweep deepspeed --print-config --launcher "${launcher%%|*}" train.py --deepspeed ds_config.json
         expect_only_stdout_contains 0 "command = [${launcher#*|}"
     done
+    # Options of DeepSpeed's own launcher are handed on, or refused of another one.
+    run_meshsweep deepspeed --print-config --module --no_local_rank --bind_cores_to_rank --master_addr w0 \
+        --launcher_args '-f 8' --config_base64 pack.train --deepspeed=ds_config.json
+    expect_only_stdout_contains 0 '"--master_port={master_port}", "--master_addr=w0", "--launcher_args=-f 8", '\
+'"--bind_cores_to_rank", "--no_local_rank", "--module", "pack.train", "--deepspeed={ds_config_base64}"]'
+    for option in --no_local_rank --bind_cores_to_rank '--ssh_port 2222'; do
+        # shellcheck disable=SC2086 # words
+        tune --launcher torchrun $option train.py --deepspeed ds_config.json
+        expect_only_stderr_contains 2 "meshsweep: ${option% *}: only for DeepSpeed's own launcher"
+    done
+    run_meshsweep deepspeed --print-config --no_python --no_ssh_check --force_multi --ssh_port 2222 --venv_script v.sh \
+        --log_level error -q --bind_core_list 0-3 --num_accelerators 2 train.sh --deepspeed ds_config.json
+    expect_only_stdout_contains 0 '"--bind_core_list=0-3", "--no_python", "--no_ssh_check", "--force_multi", '\
+'"--ssh_port=2222", "--venv_script=v.sh", "--log_level=error", "--quiet", "train.sh", "--deepspeed", "{ds_config}"]'
+    # DeepSpeed's own words for how it reaches hosts are no programs.
+    expect_run only_stdout 0 deepspeed --print-config train.py --deepspeed ds_config.json
+    cp .stdout usual
+    expect_run only_stdout 0 deepspeed --print-config --launcher pdsh train.py --deepspeed ds_config.json
+    expect "cmp -s usual .stdout"
+    for name in openmpi mpich impi mvapich slurm; do
+        expect_after only_stderr 2 tune --launcher "$name" train.py --deepspeed ds_config.json
+        expect_stderr_contains "meshsweep: --launcher $name: DeepSpeed cannot restrict it to the hosts and devices of "
+        expect "[ ! -e results.db ]"
+    done
 }
 
 launchers__several_hosts__one_on_each_or_refused()
@@ -41,55 +65,18 @@ launchers__several_hosts__one_on_each_or_refused()
         run_meshsweep deepspeed --print-config --num_nodes 1 --launcher "$launcher" train.py --deepspeed ds_config.json
         expect_only_stdout_contains 0 "command = [\"$launcher\""
     done
-    mkdir slurm
-    cat >slurm/srun <<'END'
-#!/bin/sh
+    stand_in slurm/srun <<'END'
 while [ "$1" != /bin/sh ]; do shift; done
 SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_STEP_NODELIST=a,b exec "$@"
 END
-    printf '#!/bin/sh\nprintf "a\\nb\\n"\n' >slurm/scontrol
-    printf '#!/bin/sh\necho "$@" >>torchrun.words\n' >slurm/torchrun
-    chmod +x slurm/*
+    stand_in slurm/scontrol <<<'printf "a\nb\n"'
+    stand_in slurm/torchrun <<<'echo "$@" >>torchrun.words'
     run_command env PATH="$PWD/slurm:$PATH" SLURM_JOB_ID=7 "$meshsweep" deepspeed --progress none \
         --launcher torchrun --master_port 29999 --launcher_args=--max_restarts=0 --module train \
         --deepspeed "$PWD/ds_config.json"
     expect_only_stderr 3
     expect "cat results.db.d/*/*/torchrun.words torchrun.words 2>/dev/null | grep -q -- \
         '--nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_id=7.1 --rdzv_endpoint=a:29999 --max_restarts=0'"
-}
-
-launchers__options_of_deepspeeds__handed_on_or_refused()
-{
-    plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
-    run_meshsweep deepspeed --print-config --module --no_local_rank --bind_cores_to_rank --master_addr w0 \
-        --launcher_args '-f 8' --config_base64 pack.train --deepspeed=ds_config.json
-    expect_only_stdout_contains 0 '"--master_port={master_port}", "--master_addr=w0", "--launcher_args=-f 8", '\
-'"--bind_cores_to_rank", "--no_local_rank", "--module", "pack.train", "--deepspeed={ds_config_base64}"]'
-    for option in --no_local_rank --bind_cores_to_rank; do
-        tune --launcher torchrun "$option" train.py --deepspeed ds_config.json
-        expect_only_stderr_contains 2 "meshsweep: $option: only for DeepSpeed's own launcher"
-    done
-    run_meshsweep deepspeed --print-config --no_python --no_ssh_check --force_multi --ssh_port 2222 --venv_script v.sh \
-        --log_level error -q --bind_core_list 0-3 --num_accelerators 2 train.sh --deepspeed ds_config.json
-    expect_only_stdout_contains 0 '"--bind_core_list=0-3", "--no_python", "--no_ssh_check", "--force_multi", '\
-'"--ssh_port=2222", "--venv_script=v.sh", "--log_level=error", "--quiet", "train.sh", "--deepspeed", "{ds_config}"]'
-    tune --launcher torchrun --ssh_port 2222 train.py --deepspeed ds_config.json
-    expect_only_stderr_contains 2 "meshsweep: --ssh_port: only for DeepSpeed's own launcher"
-}
-
-# DeepSpeed's own words for how it reaches hosts are no programs.
-launchers__names_of_deepspeeds_own__pdsh_or_refused_with_what_there_is_instead()
-{
-    plain '"num_gpus": 2' '"zero_optimization": {"stage": 1}'
-    expect_run only_stdout 0 deepspeed --print-config train.py --deepspeed ds_config.json
-    cp .stdout usual
-    expect_run only_stdout 0 deepspeed --print-config --launcher pdsh train.py --deepspeed ds_config.json
-    expect "cmp -s usual .stdout"
-    for name in openmpi mpich impi mvapich slurm; do
-        expect_after only_stderr 2 tune --launcher "$name" train.py --deepspeed ds_config.json
-        expect_stderr_contains "meshsweep: --launcher $name: DeepSpeed cannot restrict it to the hosts and devices of "
-        expect "[ ! -e results.db ]"
-    done
 }
 
 hosts() # HOST...
@@ -179,9 +166,7 @@ hostfile__a_host_does_not_see_the_files__jobs_get_the_ds_config_itself()
         run_meshsweep deepspeed --print-config --launcher "$launcher" -H hosts train.py --deepspeed ds_config.json
         expect_only_stdout_contains 0 '"--deepspeed", "{ds_config}"]'
     done
-    mkdir network/w1/bin
-    printf '#!/bin/sh\necho welcome\nexit 1\n' >network/w1/bin/stat
-    chmod +x network/w1/bin/stat
+    stand_in network/w1/bin/stat <<<'echo welcome; exit 1'
     for option in --deepspeed=ds_config.json --deepspeed_config=ds_config.json; do
         rm -rf results.db* autotuning_*
         expect_after only_stderr 0 tune --launcher torchrun -H hosts train.py "$option"
@@ -346,11 +331,14 @@ own_devices__side_by_side__each_job_with_those_that_it_is_given()
 {
     plain '"num_gpus": 1, "model_info": {"num_params": 1000000}' \
         '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": [0, 1]}'
-    mkdir bin
-    printf '%s\n' '#!/usr/bin/env bash' "touch $PWD/met.\$MESHSWEEP_JOB" "for i in {1..200}; do" \
-        "[ \$(ls $PWD/met.* | wc -l) = 2 ] && exec $source_dir/tests/standin/deepspeed \"\$@\"" 'sleep 0.1; done' \
-        'exit 9' >bin/deepspeed
-    chmod +x bin/deepspeed
+    stand_in bin/deepspeed <<END
+touch $PWD/met.\$MESHSWEEP_JOB
+for i in \$(seq 200); do
+    [ \$(ls $PWD/met.* | wc -l) != 2 ] || exec $source_dir/tests/standin/deepspeed "\$@"
+    sleep 0.1
+done
+exit 9
+END
     run_command env PATH="$PWD/bin:$PATH" CUDA_VISIBLE_DEVICES=4,5 "$meshsweep" deepspeed --progress none \
         train.py --deepspeed ds_config.json
     expect_only_stderr 0

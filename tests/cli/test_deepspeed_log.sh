@@ -23,10 +23,7 @@ print_config__many_micro_batches__a_range()
 "metric": "latency"|{ from = 1, to = 1024, factor = 2 }
 "max_train_micro_batch_size_per_gpu": 5|[1, 2, 3, 4, 5]
 END
-}
-
-dry_run__of_a_search__says_how_many_are_tried()
-{
+    # Of a search is said how many are tried.
     config '"train_micro_batch_size_per_gpu": "auto"' '"fast": false'
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds.json
     expect_among_stdout 0 'the search staged tries at most 64 of them: first what saves memory, then speed, last the '\

@@ -32,59 +32,30 @@ winner() # STAGE MICRO-BATCH RATE MOST-TRIALS
 }
 
 # Lines of: MODEL FP16 STAGE MICRO-BATCH RATE EXPERIMENTS AUTOTUNING-MEMBERS, as published.
-half_the_trials()
+each_model__published__as_fast_in_half_the_trials()
 {
-    local model fp16 stage micro rate experiments limits
     while read -r model fp16 stage micro rate experiments limits; do
         configure "\"model_info\": { \"gpu_mem\": 34359738368 }${limits:+, $limits}" "$fp16"
         tune "$model"
         winner "$stage" "$micro" "$rate" $((experiments / 2))
-    done
-}
-
-distilbert__published__as_fast_in_half_the_trials()
-{
-    half_the_trials <<<'distilbert false 0 256 5305.067 11 "max_train_batch_size": 4096'
-}
-
-bert_base__published__as_fast_in_half_the_trials()
-{
-    half_the_trials <<<'bert-base false 0 235 2736.561 34 "max_train_batch_size": 4096'
-}
-
-bert_large__published__as_fast_in_half_the_trials()
-{
-    half_the_trials <<<'bert-large false 1 93 808.168 22'
-}
-
-gpt2__published__as_fast_in_half_the_trials()
-{
-    half_the_trials <<<'gpt2 true 1 14 431.586 17'
-    half_the_trials <<<'gpt2-medium true 1 6 163.3 15'
-}
-
-gpt2_large__published__as_fast_in_half_the_trials()
-{
-    half_the_trials <<<'gpt2-large true 1 3 69.061 13'
-    half_the_trials <<<'gpt2-xl true 1 1 27.497 9'
-}
-
-deberta__published__as_fast_in_half_the_trials()
-{
-    half_the_trials <<<'deberta true 1 11 162.395 12'
+    done <<'END'
+distilbert false 0 256 5305.067 11 "max_train_batch_size": 4096
+bert-base false 0 235 2736.561 34 "max_train_batch_size": 4096
+bert-large false 1 93 808.168 22
+gpt2 true 1 14 431.586 17
+gpt2-medium true 1 6 163.3 15
+gpt2-large true 1 3 69.061 13
+gpt2-xl true 1 1 27.497 9
+deberta true 1 11 162.395 12
+END
 }
 
 # Neither how much memory a device has is known, so failures alone show the limit.
-gpt2__device_memory_unknown__the_winner_all_the_same()
+device_memory__unknown__the_winner_all_the_same()
 {
     configure '' true
     tune gpt2
     winner 1 14 431.586 17
-}
-
-deberta__device_memory_unknown__the_winner_all_the_same()
-{
-    configure '' true
     tune deberta
     winner 1 11 162.395 12
 }

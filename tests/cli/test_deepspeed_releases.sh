@@ -95,10 +95,9 @@ END
 # A package of that release for a Python that a launcher is run by.
 install() # RELEASE
 {
-    mkdir -p bin packages/deepspeed-1.dist-info
+    mkdir -p packages/deepspeed-1.dist-info
     printf 'Metadata-Version: 2.1\nName: deepspeed\nVersion: %s\n' "$1" >packages/deepspeed-1.dist-info/METADATA
-    printf '#!/bin/sh\nPYTHONPATH=%s/packages exec python3 "$@"\n' "$PWD" >bin/python3.99
-    chmod +x bin/python3.99
+    stand_in bin/python3.99 <<<"PYTHONPATH=$PWD/packages exec python3 \"\$@\""
 }
 
 tuning() # ARGUMENT...
@@ -165,9 +164,7 @@ version__of_a_sweep_file_not_given__the_package_of_the_commands_python_is_asked(
 
 version__no_package__said_and_gone_on_with_the_newest()
 {
-    mkdir bin
-    printf '#!/bin/sh\nexit 1\n' >bin/python3
-    chmod +x bin/python3
+    stand_in bin/python3 <<<'exit 1'
     PATH=$PWD/bin:$PATH
     expect_after only_stderr 0 tuning --progress none
     expect_sql 1 'SELECT count(*) FROM results'

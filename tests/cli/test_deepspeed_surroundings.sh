@@ -5,9 +5,9 @@
 
 PATH=$source_dir/tests/standin:$PATH
 
-tuning() # AUTOTUNING-MEMBERS MEMBERS
+tuning() # [AUTOTUNING-MEMBERS [MEMBERS [MICRO-BATCHES]]]
 {
-    echo "{ \"train_micro_batch_size_per_gpu\": [1, 2], \"zero_optimization\": {\"stage\": 1}${2:+, $2},
+    echo "{ \"train_micro_batch_size_per_gpu\": ${3-[1, 2]}, \"zero_optimization\": {\"stage\": 1}${2:+, $2},
         \"autotuning\": { \"enabled\": true, \"num_gpus\": 2${1:+, $1} } }" >ds_config.json
     echo 'print("first")' >train.py
 }
@@ -45,6 +45,12 @@ environment__of_the_caller__given_to_jobs_and_to_the_training()
         json_extract(provenance, '\$.environment.HF_TOKEN'), json_extract(provenance, '\$.environment.PWD')
         FROM runner ORDER BY id DESC LIMIT 1"
     ! grep -aq hf_secretsecret results.db || fail 'the secret is in the database'
+    # The usual variables alone, where that is asked for.
+    export HF_HOME=/hf
+    rm -rf results.db* autotuning_*
+    expect_after only_stderr 0 tune --env-clean
+    expect_given "$(last_attempt)" HF_HOME=/hf
+    ! grep -q WANDB_MODE "$(last_attempt)/environment" || fail 'WANDB_MODE is given'
 }
 
 environment__another_than_before__told_once_per_variable()
@@ -60,16 +66,7 @@ environment__another_than_before__told_once_per_variable()
 'OMP_NUM_THREADS was 4, is not set; WANDB_MODE was offline, is online'
 }
 
-env_clean__asked_for__the_usual_variables_alone()
-{
-    tuning
-    export WANDB_MODE=offline HF_HOME=/hf
-    expect_after only_stderr 0 tune --env-clean
-    expect_given "$(last_attempt)" HF_HOME=/hf
-    ! grep -q WANDB_MODE "$(last_attempt)/environment" || fail 'WANDB_MODE is given'
-}
-
-arg_mappings__partial__go_over_the_trainers_own()
+arg_mappings__partial_or_a_key_of_no_ds_config__over_the_trainers_own_or_told()
 {
     tuning '"arg_mappings": {"gradient_clipping": "--clip"}' '"train_batch_size": 16, "gradient_clipping": 0.5'
     run_meshsweep deepspeed --progress none train.py --per_device_train_batch_size=4 --deepspeed ds_config.json
@@ -78,13 +75,23 @@ arg_mappings__partial__go_over_the_trainers_own()
     expect_file_contains autotuning_results/cmd_optimal.txt 'train.py --per_device_train_batch_size=2 '
     expect_file_contains autotuning_results/cmd_optimal.txt ' --gradient_accumulation_steps 4' ' --clip 0.5'
     ! grep -q max_grad_norm autotuning_results/cmd_optimal.txt || fail 'mapped twice'
+    # A key that no ds_config has.
+    tuning '"arg_mappings": {"optimiser.params.lr": "--lr"}'
+    tune
+    expect_only_stderr_contains 2 "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
+'"optimiser.params.lr"; did you mean "optimizer"?'
+    expect_stderr_lacks sweep.toml
+    tuning '"arg_mappings": {"train_micro_batch_size": "--batch"}'
+    tune
+    expect_only_stderr_contains 2 "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
+'"train_micro_batch_size"'
+    expect_stderr_lacks sweep.toml
 }
 
 # The script's own batch is under another name, so that all but one contradict it.
 most_fail_alike__said_before_what_is_best__status_3()
 {
-    tuning '' '"gradient_accumulation_steps": [1, 2]'
-    sed -i 's/\[1, 2\], "zero/[1, 2, 4], "zero/' ds_config.json
+    tuning '' '"gradient_accumulation_steps": [1, 2]' '[1, 2, 4]'
     cp "$source_dir/tests/standin/deepspeed" deepspeed
     sed -i 's/--per_device_train_batch_size)/--batch)/' deepspeed
     PATH=$PWD:$PATH run_meshsweep deepspeed --autotuning=run --progress none train.py --batch 2 \
@@ -99,32 +106,17 @@ found:"
 # A number is where the search begins, and may be what fits another machine.
 micro_batch__too_large_to_begin_at__smaller_ones_are_tried()
 {
-    tuning '"model_info": {"num_params": 1000000000}'
-    sed -i 's/"train_micro_batch_size_per_gpu": [^,]*\[1, 2\]/"train_micro_batch_size_per_gpu": 64/' ds_config.json
+    tuning '"model_info": {"num_params": 1000000000}' '' 64
     run_meshsweep deepspeed --progress none train.py --params-millions 1000 --gpu-gib 18 --deepspeed ds_config.json
     expect_only_stderr_contains 0 'meshsweep: nothing runs at the given micro-batch; trying smaller ones'
     expect_stderr_contains 'meshsweep: the best configuration is autotuning_results/ds_config_optimal.json'
     expect_sql 12 "SELECT max(train_micro_batch_size_per_gpu) FROM results WHERE state = 'ok'"
     # A list is tried as it stands.
     rm -rf results.db* autotuning_*
-    sed -i 's/"train_micro_batch_size_per_gpu": 64/"train_micro_batch_size_per_gpu": [64]/' ds_config.json
+    tuning '"model_info": {"num_params": 1000000000}' '' '[64]'
     run_meshsweep deepspeed --progress none train.py --params-millions 1000 --gpu-gib 18 --deepspeed ds_config.json
     expect_only_stderr 3
     expect_stderr_lacks 'smaller ones'
-}
-
-arg_mappings__a_key_of_no_ds_config__told_in_the_users_file()
-{
-    tuning '"arg_mappings": {"optimiser.params.lr": "--lr"}'
-    tune
-    expect_only_stderr_contains 2 "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
-'"optimiser.params.lr"; did you mean "optimizer"?'
-    expect_stderr_lacks sweep.toml
-    tuning '"arg_mappings": {"train_micro_batch_size": "--batch"}'
-    tune
-    expect_only_stderr_contains 2 "ds_config.json:2:74: autotuning.arg_mappings: a ds_config has no key "\
-'"train_micro_batch_size"'
-    expect_stderr_lacks sweep.toml
 }
 
 is_hanging()
@@ -150,8 +142,7 @@ interrupted__half_way__the_best_so_far_is_called_so()
 
 names__several_alike__tell_the_knobs()
 {
-    tuning '' '"fp16": {"enabled": [true, false]}, "optimizer": {"type": "Adam", "params": {"lr": [1e-5, 3e-5]}}'
-    sed -i 's/\[1, 2\], "zero/[1], "zero/' ds_config.json
+    tuning '' '"fp16": {"enabled": [true, false]}, "optimizer": {"type": "Adam", "params": {"lr": [1e-5, 3e-5]}}' '[1]'
     expect_after only_stderr 0 tune
     for name in fp16-true_lr-1e-05 fp16-true_lr-3e-05 fp16-false_lr-1e-05 fp16-false_lr-3e-05; do
         expect_file "autotuning_results/z1_gas1_tmbspg1_$name/exp.json" "autotuning_exps/z1_gas1_tmbspg1_$name.json"
@@ -174,8 +165,7 @@ profiled_steps__where_they_are_short__more_and_the_same_jobs()
     {
         grep -l "\"end_profile_step\": $1," results.db.d/*/*/ds_config.json | wc -l
     }
-    tuning '"model_info": {"num_params": 1000000}'
-    sed -i 's/\[1, 2\]/[1, 2, 4, 8, 16]/' ds_config.json
+    tuning '"model_info": {"num_params": 1000000}' '' '[1, 2, 4, 8, 16]'
     expect_after only_stderr 0 tune -j 1
     expect "[ $(steps 8) -ge 1 ] && [ $(steps 53) -ge 3 ] && [ $(($(steps 8) + $(steps 53))) = 5 ]"
     expect_sql '5|50' "SELECT min(count), max(count) FROM summary WHERE name = 'throughput'"
@@ -191,8 +181,7 @@ profiled_steps__where_they_are_short__more_and_the_same_jobs()
     expect_sql 5 'SELECT count(*) FROM attempt'
     rm -r results.db*
     # Values that are in metrics.json alone are there after the last step, to which a script may not come.
-    tuning '"model_info": {"num_params": 1000000}, "metric": "FLOPS"'
-    sed -i 's/\[1, 2\]/[1, 2, 4, 8, 16]/' ds_config.json
+    tuning '"model_info": {"num_params": 1000000}, "metric": "FLOPS"' '' '[1, 2, 4, 8, 16]'
     expect_after only_stderr 0 tune
     expect "[ $(steps 8) = 5 ]"
     rm -r results.db*

@@ -54,6 +54,9 @@ tuned() # STATUS [ARGUMENT...]
     expect_only_stderr "$1"
 }
 
+# The same of a ds_config.
+tuned_of() { plain "$2" "$3"; tuned "$1" "${@:4}"; } # STATUS AUTOTUNING-MEMBERS MEMBERS [ARGUMENT...]
+
 optimal() # PATH
 {
     sqlite3 :memory: "SELECT json_extract(cast(readfile('autotuning_results/ds_config_optimal.json') AS TEXT), '$.$1')"
@@ -123,9 +126,8 @@ run__winner__launched_with_its_status()
 # An attempt's own ds_config has the engine stop after the profile and write into the attempt's directory.
 winner__launched_in_every_way__trains_and_leaves_its_attempt_alone()
 {
-    plain '"num_gpus": 2, "metric": "forward"' \
-        '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}, "steps_per_print": 5'
-    tuned 0 --mode train
+    tuned_of 0 '"num_gpus": 2, "metric": "forward"' \
+        '"train_micro_batch_size_per_gpu": [1, 2], "zero_optimization": {"stage": 1}, "steps_per_print": 5' --mode train
     find . -name metrics.json -exec md5sum {} + >before
     expect_said only_stdout_contains 0 'ds_config_train.json' best --json
     sqlite3 :memory: "SELECT json_extract(cast(readfile('.stdout') AS TEXT), '\$.shell')" >shell.sh
@@ -147,8 +149,7 @@ winner__launched_in_every_way__trains_and_leaves_its_attempt_alone()
 
 all_out_of_memory__nothing_is_optimal_any_more()
 {
-    plain '"num_gpus": 1' '"train_micro_batch_size_per_gpu": [1, 4], "zero_optimization": {"stage": "all"}'
-    tuned 0
+    tuned_of 0 '"num_gpus": 1' '"train_micro_batch_size_per_gpu": [1, 4], "zero_optimization": {"stage": "all"}'
     expect_file autotuning_results/ds_config_optimal.json
     expect_run only_stderr 3 deepspeed --autotuning=run --progress none train.py --deepspeed ds_config.json --gpu-gib 1
     expect_stderr_contains 'no configuration could be run and measured, so there is no best one and nothing to launch'
@@ -185,8 +186,7 @@ failures__of_the_command__cost_one_start()
 {
     for info in '' ', "model_info": {"num_params": 1000000000}'; do
         rm -rf results.db* autotuning_*
-        plain '"num_gpus": 2'"$info" '"zero_optimization": {"stage": "all"}'
-        tuned 6 --mode flag
+        tuned_of 6 '"num_gpus": 2'"$info" '"zero_optimization": {"stage": "all"}' --mode flag
         expect_stderr_contains 'unrecognized arguments: --mode flag'
         expect_sql 1 "SELECT count(*) FROM attempt"
         expect "! [ -e autotuning_results/ds_config_optimal.json ]"
@@ -198,15 +198,11 @@ failures__of_the_command__cost_one_start()
 }
 
 # No other micro-batch is tried of a configuration that fails otherwise, and few others at all.
-failures__alike__few_starts()
+failures__alike__few_starts_pause_and_limit()
 {
-    plain '"num_gpus": 2' '"zero_optimization": {"stage": "all"}'
-    tuned 6 --mode fail
+    tuned_of 6 '"num_gpus": 2' '"zero_optimization": {"stage": "all"}' --mode fail
     expect_sql 1 "SELECT count(*) <= 5 FROM attempt"
-}
-
-failures__alike__pause_and_limit()
-{
+    rm -rf results.db* autotuning_*
     plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "zero_optimization": {"stage": [0, 1]}'
     tune --pause-after 2 -j 1 train.py --deepspeed ds_config.json --mode fail
     expect_only_stderr_contains 6 '2 jobs failed the same way and none succeeded, so no more jobs are started'
@@ -217,8 +213,7 @@ failures__alike__pause_and_limit()
 
 failures__by_how_they_ended__not_by_the_word_error()
 {
-    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": 1}'
-    tuned 0 --mode warn
+    tuned_of 0 '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": 1}' --mode warn
     for mode in kill silent fail; do
         tuned 3 --mode "$mode"
     done
@@ -243,10 +238,9 @@ full_mode__default_spaces__what_changes_nothing_is_one_job()
     run_meshsweep deepspeed --dry-run train.py --deepspeed ds_config.json
     expect_among_stdout 0 '24 combinations, 24 matched, 12 duplicates'
     # The ds_config's values stay, its own lists are axes, and the knobs make a difference.
-    plain '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1], "zero_optimization":
+    tuned_of 0 '"num_gpus": 2, "fast": false' '"train_micro_batch_size_per_gpu": [1], "zero_optimization":
         {"stage": 1, "allgather_bucket_size": 3e8, "reduce_bucket_size": [1e7, 9e8], "offload_optimizer": {"device": '\
 '["none", "cpu"]}}'
-    tuned 0
     expect_sql 8 'SELECT count(*) FROM results'
     [ "$(optimal zero_optimization.reduce_bucket_size)" = 900000000 ] || fail "another bucket is best"
     [ "$(optimal zero_optimization.allgather_bucket_size)" = 300000000.0 ] || fail "the user's bucket is lost"
@@ -255,10 +249,9 @@ full_mode__default_spaces__what_changes_nothing_is_one_job()
 # Every micro-batch and accumulation within them, whatever the number of devices.
 global_batch__largest_and_least__what_lies_between()
 {
-    plain '"num_gpus": 6, "max_train_batch_size": 32, "min_train_batch_size": 13' \
+    tuned_of 0 '"num_gpus": 6, "max_train_batch_size": 32, "min_train_batch_size": 13' \
         '"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
         "zero_optimization": {"stage": 1}'
-    tuned 0
     expect_stderr_contains 'the global batch differs between configurations' 'are compared per sample'
     expect_sql '1x3 1x4 1x5 2x2 3x1 4x1 5x1' "SELECT group_concat(m || 'x' || g, ' ') FROM
         (SELECT train_micro_batch_size_per_gpu AS m, gradient_accumulation_steps AS g FROM results ORDER BY 1, 2)"
@@ -266,19 +259,8 @@ global_batch__largest_and_least__what_lies_between()
         fail "another batch is best"
     plain '"num_gpus": 6, "max_train_batch_size": 4096' '"zero_optimization": {"stage": 1}'
     expect_said among_stdout 0 ' matched' deepspeed --dry-run train.py --deepspeed ds_config.json
-    plain '"num_gpus": 2, "max_train_batch_size": 8, "min_train_batch_size": 9' '"zero_optimization": {"stage": 1}'
-    tuned 2
+    tuned_of 2 '"num_gpus": 2, "max_train_batch_size": 8, "min_train_batch_size": 9' '"zero_optimization": {"stage": 1}'
     expect_stderr_contains 'max_train_batch_size, 8, is smaller than min_train_batch_size, 9'
-}
-
-global_batch__a_list_of_micro_batches__with_accumulations()
-{
-    plain '"num_gpus": 2, "max_train_batch_size": 16' \
-        '"train_micro_batch_size_per_gpu": [2, 4], "zero_optimization": {"stage": 1}'
-    tuned 0
-    expect_sql '2x1 2x2 2x3 2x4 4x1 4x2' "SELECT group_concat(m || 'x' || g, ' ') FROM
-        (SELECT train_micro_batch_size_per_gpu AS m, gradient_accumulation_steps AS g FROM results
-        WHERE state = 'ok' ORDER BY 1, 2)"
 }
 
 # One that cannot be shared out evenly is tried at the nearest that each micro-batch can have on each cluster; none that
@@ -288,13 +270,11 @@ global_batch__one__or_the_nearest()
     local batches="SELECT group_concat(m || 'x' || g || '@' || d, ' ')
         FROM (SELECT train_micro_batch_size_per_gpu AS m, gradient_accumulation_steps AS g, num_devices_per_host AS d
               FROM results WHERE state = 'ok' AND in_sweep ORDER BY 3, 1)"
-    plain '"num_gpus": [2, 4]' \
+    tuned_of 0 '"num_gpus": [2, 4]' \
         '"train_micro_batch_size_per_gpu": [2, 4], "train_batch_size": 16, "zero_optimization": {"stage": 1}'
-    tuned 0
     expect_stderr_lacks 'global batch'
-    plain '"num_gpus": 6' \
+    tuned_of 0 '"num_gpus": 6' \
         '"train_micro_batch_size_per_gpu": [1, 2, 4, 8, 16], "train_batch_size": 256, "zero_optimization": {"stage": 1}'
-    tuned 0
     expect_stderr_lacks 'set train_batch_size'
     expect_stderr_contains 'train_batch_size 256 cannot be divided evenly among the data-parallel ranks; each '\
 'micro-batch is tried at the nearest batch that can, and global batches differ: compared per sample'
@@ -306,15 +286,20 @@ global_batch__one__or_the_nearest()
     tune train.py --deepspeed ds_config.json
     expect_among_stderr 0 'evenly among the data-parallel ranks by micro-batches of 3; each micro-batch is tried'
     expect_sql '2x8@4 3x5@4' "$batches"
-    plain '"num_gpus": [2, 3, 4, 6]' \
+    tuned_of 0 '"num_gpus": [2, 3, 4, 6]' \
         '"train_micro_batch_size_per_gpu": [4], "train_batch_size": 64, "zero_optimization": {"stage": 1}'
-    tuned 0
     expect_sql '4x8@2 4x5@3 4x4@4 4x3@6' "$batches"
-    plain '"num_gpus": 6' \
+    tuned_of 0 '"num_gpus": 6' \
         '"train_micro_batch_size_per_gpu": "auto", "train_batch_size": 64, "zero_optimization": {"stage": 1}'
-    tuned 0
     expect_sql 1 "SELECT count(*) > 5 AND min(abs(train_micro_batch_size_per_gpu * gradient_accumulation_steps * 6 - 64)
         <= 8) FROM results WHERE in_sweep"
+    # A list of micro-batches under a limit, with accumulations.
+    rm -rf results.db* autotuning_*
+    tuned_of 0 '"num_gpus": 2, "max_train_batch_size": 16' \
+        '"train_micro_batch_size_per_gpu": [2, 4], "zero_optimization": {"stage": 1}'
+    expect_sql '2x1 2x2 2x3 2x4 4x1 4x2' "SELECT group_concat(m || 'x' || g, ' ') FROM
+        (SELECT train_micro_batch_size_per_gpu AS m, gradient_accumulation_steps AS g FROM results
+        WHERE state = 'ok' ORDER BY 1, 2)"
 }
 
 # Each value that nothing goes with is named once where accumulations are given or batches have limits.
@@ -347,8 +332,7 @@ tuners__fewer_trials__the_same_files()
 {
     local config='"train_micro_batch_size_per_gpu": [1, 2, 4, 8], "train_batch_size": 16, "zero_optimization": '\
 '{"stage": "all"}'
-    plain '"num_gpus": 2, "tuner_type": "random", "tuner_num_trials": 3' "$config"
-    tuned 0
+    tuned_of 0 '"num_gpus": 2, "tuner_type": "random", "tuner_num_trials": 3' "$config"
     expect_sql 3 "SELECT count(*) FROM attempt WHERE $own"
     expect_file_contains autotuning_results/summary.txt 'Total number of experiments: 3.'
     plain '"num_gpus": 2, "tuner_type": "model_based", "tuner_early_stopping": 5, "exps_dir": "e", "results_dir": "r"' \
@@ -399,20 +383,17 @@ meshsweep: ds_config.json:1:116: autotuning.fast must be true or false'
     echo '{"train_batch_size": 8,,}' >ds_config.json
     tuned 2
     expect_stderr_contains 'ds_config.json:1:24: '
-    plain '"num_gpus": 2, "fast": 1' '"train_batch_size": 0, "zero_optimization": {"stage": 1}'
-    tuned 2
+    tuned_of 2 '"num_gpus": 2, "fast": 1' '"train_batch_size": 0, "zero_optimization": {"stage": 1}'
     expect_stderr_contains 'autotuning.fast must be true or false'
     expect_stderr_contains 'train_batch_size must be a whole number above 0'
-    plain '"num_gpus": 2' '"zero_optimization": {"stage": [4]}'
-    tuned 2
+    tuned_of 2 '"num_gpus": 2' '"zero_optimization": {"stage": [4]}'
     expect_stderr_contains 'zero_optimization.stage must be 0, 1, 2 or 3, not 4; DeepSpeed refuses it'
     echo '{"train_batch_size": 4, "autotuning": 4}' >ds_config.json
     tune train.py --deepspeed ds_config.json
     expect_only_stderr 2 \
         'meshsweep: ds_config.json:1:25: autotuning must be a table, not 4; DeepSpeed refuses it (runtime/config.py)'
     # A list of tables, each of which would do.
-    plain '"num_gpus": 2' '"zero_optimization": [{"stage": 1}, {"stage": 2}]'
-    tuned 2
+    tuned_of 2 '"num_gpus": 2' '"zero_optimization": [{"stage": 1}, {"stage": 2}]'
     expect_stderr_contains '/ds_config.json:1:3: zero_optimization must be a table, or "all" for every stage'
 }
 
@@ -440,9 +421,8 @@ trainers_learning_rate__twice_and_different__refused_before_it_starts()
 # A pipeline's stages share no samples, and ZeRO 2 is none for them.
 pipeline__of_the_ds_config__counts_in_rules_and_batches()
 {
-    plain '"num_gpus": 4' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": [1, 2]},
+    tuned_of 0 '"num_gpus": 4' '"train_micro_batch_size_per_gpu": [2], "zero_optimization": {"stage": [1, 2]},
         "gradient_accumulation_steps": 3, "pipeline": {"stages": 2}'
-    tuned 0
     expect_stderr_contains 'excluded by pipeline-zero-stage' 'the best configuration is'
     expect_sql '1|ok' 'SELECT "zero_optimization.stage", state FROM results'
     expect_file_contains autotuning_results/ds_config_optimal.json '"train_batch_size": 12'
@@ -453,26 +433,22 @@ pipeline__of_the_ds_config__counts_in_rules_and_batches()
     expect_only_stdout_contains 0 'train_batch_size = 6'
 }
 
-# Its default is 8, whatever the ds_config says.
-trainers_script__without_the_argument__known_by_its_parser()
+# Whatever the script looks like: its own words say what it is, or its parser. The argument's default is 8, whatever the
+# ds_config says.
+trainers_script__known_by_what_it_says_or_its_parser__given_arguments()
 {
-    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2, 4], "zero_optimization": {"stage": 1}'
-    echo 'parser = HfArgumentParser(TrainingArguments)' >train.py
-    tuned 0
-    expect_stderr_contains 'the best configuration is'
-    expect_file_contains autotuning_results/cmd_optimal.txt ' --per_device_train_batch_size '
-}
-
-# Whatever the script looks like: its own words say what it is.
-trainers_script__known_by_what_it_says__tried_once_more_with_arguments()
-{
-    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2, 4], "zero_optimization": {"stage": 1}'
-    tuned 0 --mode trainer
+    tuned_of 0 '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [2, 4], "zero_optimization": {"stage": 1}' \
+        --mode trainer
     expect_stderr_contains "meshsweep: the script is one of Hugging Face's Trainer, whose arguments must say \
 what the ds_config says; trying once more with --per_device_train_batch_size" \
         'the best configuration is'
     expect_file_contains autotuning_results/cmd_optimal.txt ' --per_device_train_batch_size '
     expect_sql 2 "SELECT count(*) FROM results WHERE state = 'ok'"
+    rm -rf results.db* autotuning_*
+    echo 'parser = HfArgumentParser(TrainingArguments)' >train.py
+    tuned 0
+    expect_stderr_contains 'the best configuration is'
+    expect_file_contains autotuning_results/cmd_optimal.txt ' --per_device_train_batch_size '
 }
 
 # Ranks that share a sequence share its batch, too.
@@ -488,9 +464,8 @@ batch__divided_among_sequence_parallel_ranks__each_degree_is_tried()
 
 metrics_file__none_of_the_engines__made_in_its_names_and_units()
 {
-    plain '"num_gpus": 2, "metric": "latency"' \
-        '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}'
-    tuned 0 --mode lines
+    tuned_of 0 '"num_gpus": 2, "metric": "latency"' \
+        '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1}' --mode lines
     expect_sql '1|1|1' \
         "SELECT json_extract(m, '\$.latency') BETWEEN 11000 AND 12000, json_extract(m, '\$.step') BETWEEN 2000 AND 3000,
         json_extract(m, '\$.step_time') IS NULL FROM
@@ -504,21 +479,17 @@ lists__anywhere__axes_with_each_value_once()
         ["none", "cpu"]}}, "tensor_parallel": {"autotp_size": [1, 2]}, "gradient_accumulation_steps": [1, 2],
         "optimizer": {"type": "AdamW", "params": {"lr": [1e-5, 3e-5], "betas": [0.9, 0.95]}}'
     expect_said among_stdout 0 '16 combinations, 16 matched' deepspeed --dry-run train.py --deepspeed ds_config.json
-    plain '"num_gpus": 4' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1},
+    tuned_of 0 '"num_gpus": 4' '"train_micro_batch_size_per_gpu": [1], "zero_optimization": {"stage": 1},
         "optimizer": {"type": "AdamW", "params": {"betas": [[0.9, 0.95], [0.8, 0.99]]}}'
-    tuned 0
     expect_sql '[0.8,0.99]
 [0.9,0.95]' "SELECT DISTINCT json_extract(s.json, '\$.\"optimizer.params.betas\"') FROM job AS j JOIN spec AS s
         ON s.id = j.parallel_id ORDER BY 1"
     expect_file_contains autotuning_results/ds_config_optimal.json '"betas": ['
-    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [8, 4, 8.0], "zero_optimization": {"stage": 1}'
-    tuned 2
+    tuned_of 2 '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [8, 4, 8.0], "zero_optimization": {"stage": 1}'
     expect_stderr_contains 'ds_config.json:1:3: "train_micro_batch_size_per_gpu": 8.0 is listed twice'
-    plain '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [0, 8], "zero_optimization": {"stage": [1, 1]}'
-    tuned 2
+    tuned_of 2 '"num_gpus": 2' '"train_micro_batch_size_per_gpu": [0, 8], "zero_optimization": {"stage": [1, 1]}'
     expect_stderr_contains 'train_micro_batch_size_per_gpu must be a whole number above 0, not 0'
-    plain '"num_gpus": 2' '"train_batch_size": -4, "zero_optimization": {"stage": 1}'
-    tuned 2
+    tuned_of 2 '"num_gpus": 2' '"train_batch_size": -4, "zero_optimization": {"stage": 1}'
     expect_stderr_contains 'ds_config.json:1:3: train_batch_size must be a whole number above 0'
 }
 

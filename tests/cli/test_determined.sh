@@ -15,13 +15,11 @@ example() # LANGUAGE N
 # section autotuning the engine prints its steps and ends, and else trains.
 stand_in_deepspeed()
 {
-    mkdir bin modules
-    cat >bin/deepspeed <<'END'
-#!/bin/sh
+    stand_in bin/deepspeed <<'END'
 while [ "${1#--}" != "$1" ]; do shift; done
 exec python3 "$@"
 END
-    chmod +x bin/deepspeed
+    mkdir modules
     cat >modules/task.py <<'END'
 class Batch(list):
     def to(self, device):
@@ -128,18 +126,14 @@ sweep_of_example() # N
     sed -i 's/^command = \[/pass_env = ["PYTHONPATH"]\n&/' sweep.toml
 }
 
-script__under_the_sweep_of_dsat__tuned()
+script__under_both_sweeps__the_fastest_and_the_least_loss_win()
 {
     stand_in_deepspeed
     sweep_of_example 1
     run_ended 0
     expect_sql "1|32|319.0" 'SELECT "zero_optimization.stage", train_micro_batch_size_per_gpu, throughput FROM ranking
         ORDER BY rank LIMIT 1'
-}
-
-script__under_the_sweep_of_a_trial__the_rate_of_the_least_loss_wins()
-{
-    stand_in_deepspeed
+    rm -r results.db*
     sweep_of_example 2
     echo '{ "optimizer": { "type": "AdamW", "params": { "lr": 0.1, "eps": 1e-8 } } }' >ds_config.json
     run_ended 0
