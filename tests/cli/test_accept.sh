@@ -140,22 +140,19 @@ several_differences__accepted_by_name_only()
     expect_done 8
 }
 
-nobody_to_ask__not_accepted()
+asked__nobody_there_or_a_person__as_answered()
 {
     blank_added
     expect_run only_status 2 accept
     expect_stderr 'meshsweep: accept: nobody can be asked here; --yes lets the results stand'
-    expect_sql 0 "SELECT count(*) FROM change"
-}
-
-terminal__asked()
-{
-    blank_added
-    run_command python3 "$source_dir/tests/cli/at_terminal.py" n -- "$meshsweep" accept
-    expect_only_stdout_contains 1 'nothing was changed'
-    expect_sql 0 "SELECT count(*) FROM change"
-    run_command python3 "$source_dir/tests/cli/at_terminal.py" y -- "$meshsweep" accept
-    expect_only_stdout_contains 0 'let 3 results stand? [y/N]'
+    for answer in n y; do
+        expect_sql 0 "SELECT count(*) FROM change"
+        run_command python3 "$source_dir/tests/cli/at_terminal.py" $answer -- "$meshsweep" accept
+        case $answer in
+        n) expect_only_stdout_contains 1 'nothing was changed' ;;
+        y) expect_only_stdout_contains 0 'let 3 results stand? [y/N]' ;;
+        esac
+    done
     expect_done 4
 }
 
@@ -287,7 +284,7 @@ was__command_changed_too__left_to_accept()
 }
 
 # Results are of before and after a key was added, both older than its new name.
-was__two_for_one__refused_and_named()
+was_or_swept_key_gone__two_for_one__refused_and_named()
 {
     first_run
     change 's/^batch = 4/&\nepochs = 5/'
@@ -298,10 +295,8 @@ was__two_for_one__refused_and_named()
     expect_said only_stderr_contains 2 'the results of job 1 and of job 4 would both stand for job ' run --progress none
     expect '[ "$(ran)" = 6 ]'
     expect_sql 0 "SELECT count(*) FROM change"
-}
-
-swept_key_gone__accepted__refused_and_named()
-{
+    # A swept key that is gone.
+    rm -rf results.db*
     sweep 's/^batch = 4/&\nseed = [1, 2]/'
     run_silently 0
     change '/^seed/d'

@@ -17,6 +17,8 @@ END
     sweep_with "$1"
 }
 
+logged() { logging_sweep "$2"; run_ended "$1"; } # STATUS X
+
 sweep_with() # X [MORE-LINES]
 {
     toml sweep: name=logs objective=min:t job: command='["sh", "job.sh", "{x}"]' separate_streams=true \
@@ -49,8 +51,7 @@ count_files() # PATTERN
 
 logs__archived__read_as_before_and_brought_back()
 {
-    logging_sweep '[1, 2, 3]'
-    run_ended 3
+    logged 3 '[1, 2, 3]'
     answers >before
     grep -q 'step 500 1.500 ms' before || fail "the answers hold no log"
     files_now >files
@@ -72,12 +73,7 @@ take = \"max\""
     expect_said only_stdout 0 "0 files compressed" archive
     expect_said only_stdout_contains 0 "12 files brought back: " archive --undo
     files_now | diff -u files - || fail "what was brought back differs"
-}
-
-one_job__named_or_old__no_other()
-{
-    logging_sweep '[1, 2, 3]'
-    run_ended 3
+    # One job, named or old, and no other.
     expect_said only_stdout 0 "0 files compressed" archive --older-than 1d
     expect_said only_stdout_contains 0 "4 files compressed: " archive 2
     sql "UPDATE attempt SET ended = ended - 86400000 * 3 WHERE job_id = 1"
@@ -111,8 +107,7 @@ running_job__archive_beside_it__untouched()
 killed__at_each_step__nothing_lost()
 {
     need_fault_points
-    logging_sweep '[1, 2]'
-    run_ended 0
+    logged 0 '[1, 2]'
     answers >before
     files_now >files
     for way in '' --undo; do
@@ -156,8 +151,7 @@ server__ended__its_log_compressed_and_not_that_of_a_step()
 
 something_else__in_the_way__both_kept()
 {
-    logging_sweep '[1]'
-    run_ended 0
+    logged 0 '[1]'
     directory=results.db.d/$(sql "SELECT directory FROM attempt")
     echo mine | gzip >"$directory/output.log.gz"
     mv "$directory/stdout.log" elsewhere
@@ -181,8 +175,7 @@ something_else__in_the_way__both_kept()
 
 leftovers__gc__listed_then_removed_and_nothing_else()
 {
-    logging_sweep '[1, 2]'
-    run_ended 0
+    logged 0 '[1, 2]'
     own=results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 1")
     key=${own%/*}
     expect_said only_stdout 0 "0 leftovers, 0 B" gc

@@ -23,6 +23,8 @@ END
         job.metrics.rate: json=rate job.metrics.accuracy: json=accuracy parallel_spec: "x = $1" >sweep.toml
 }
 
+sampled() { sampled_sweep "${@:2}"; run_ended "$1"; } # STATUS X [MORE-LINES]
+
 # Every sample, to the last bit; without their attempts' numbers, which a merged database has its own of.
 samples_of() # DATABASE [TABLE]
 {
@@ -60,8 +62,7 @@ archived()
 
 samples__archived__the_same_answers_and_brought_back()
 {
-    sampled_sweep '[1, 2, 3]'
-    run_ended 3
+    sampled 3 '[1, 2, 3]'
     sql "INSERT INTO attempt (job_id, number, runner_id, state, kind, started, ended)
         SELECT 1, 2, runner_id, 'ok', 'full', started, ended FROM attempt WHERE id = 1;
         INSERT INTO metric SELECT 4, name, sequence, step, value FROM metric WHERE attempt_id = 1;
@@ -87,14 +88,12 @@ samples__archived__the_same_answers_and_brought_back()
 
 archived_samples__other_definitions_and_readers__applied()
 {
-    sampled_sweep '[1, 2]'
-    run_ended 0
+    sampled 0 '[1, 2]'
     cp results.db plain.db
     cp -r results.db.d plain.db.d
     "$meshsweep" archive >said || fail "archive: $(cat said)"
-    sampled_sweep '[1, 2]' 'take = "min"
+    sampled 0 '[1, 2]' 'take = "min"
 unit = "nats"'
-    run_ended 0
     run_ended 0 -d plain.db
     expect_sql "$(sql "SELECT name, value, mean, p90, reported FROM summary" plain.db)" \
         "SELECT name, value, mean, p90, reported FROM summary"
@@ -150,8 +149,7 @@ running_job__archive_beside_it__its_samples_stay()
 killed__at_each_step__nothing_lost_and_it_goes_on()
 {
     need_fault_points
-    sampled_sweep '[1, 2, 3]'
-    run_ended 3
+    sampled 3 '[1, 2, 3]'
     samples_of results.db metric >samples
     for way in '' --undo; do
         for point in archive-packed:1 archive-packed:3 archive-committed:1 archive-committed:2 archive-vacuumed:1; do
@@ -172,8 +170,7 @@ killed__at_each_step__nothing_lost_and_it_goes_on()
 
 archived_samples__damaged__named_by_check()
 {
-    sampled_sweep '[1, 2]'
-    run_ended 0
+    sampled 0 '[1, 2]'
     "$meshsweep" archive >said || fail "archive: $(cat said)"
     sql "UPDATE archived_metric SET json = zeroblob(length(json)) WHERE attempt_id = 2 AND name = 'loss'"
     run_meshsweep check -d results.db

@@ -64,16 +64,12 @@ ask__excluded__rule_reason_and_nearest()
 [{"micro_batch": 8, "layers": 4}, {"keys": {"micro_batch": 3}}, {"micro_bach": 4}, {"micro_batch": 8}]
 END
     expect_only_stdout 3
-    cp .stdout answer.json
-    refused() { sql "SELECT json_extract(readfile('answer.json'), '\$.refused[$1].$2')"; }
-    expect "[ '$(refused 0 rule)' = small-batches ]" "[ '$(refused 0 reason)' = 'larger ones do not fit' ]"
-    expect "[ '$(refused 0 proposal)' = '{\"micro_batch\":8,\"layers\":4}' ]"
-    expect "[ '$(refused 0 keys.model)' = '{\"layers\":4}' ]" "[ '$(refused 0 nearest.keys.model)' = '{\"layers\":2}' ]"
-    expect "[ '$(refused 0 nearest.keys.parallel_spec)' = '{\"micro_batch\":8}' ]"
-    expect "[ '$(refused 1 reason)' = 'no combination has micro_batch = 3' ]"
-    expect "[ '$(refused 1 nearest.keys.parallel_spec)' = '{\"micro_batch\":4}' ]"
-    expect "[ '$(refused 2 proposal)' = '{\"micro_bach\":4}' ]" "[ -z '$(refused 2 keys.parallel_spec)' ]"
-    expect "[ \"\$(refused 2 reason)\" = 'unknown key \`micro_bach\` (did you mean \`micro_batch\`?)' ]"
+    expect_json 'small-batches|larger ones do not fit|{"micro_batch":8,"layers":4}|{"layers":4}|{"layers":2}' \
+        'refused[0].'{rule,reason,proposal,keys.model,nearest.keys.model}
+    expect_json '{"micro_batch":8}|{"micro_batch":4}|no combination has micro_batch = 3' \
+        'refused['{0,1}'].nearest.keys.parallel_spec' 'refused[1].reason'
+    expect_json '{"micro_bach":4}||unknown key `micro_bach` (did you mean `micro_batch`?)' \
+        'refused[2].'{proposal,keys.parallel_spec,reason}
     # The last one is the job that is legal with it.
     expect_sql "8|2" "SELECT json_extract(p.json, '\$.micro_batch'), json_extract(m.json, '\$.layers') FROM trial AS t
         JOIN job AS j ON j.id = t.job_id JOIN spec AS p ON p.id = j.parallel_id JOIN spec AS m ON m.id = j.model_id"
@@ -99,12 +95,9 @@ ask__keys_of_an_answer__may_be_proposed_again()
 [{"keys": {"model": {"x": 2}, "parallel_spec": {"x": 2}, "training_spec": null}, "by": "me"}, {"parallel_spec.x": 2}]
 END
     expect_only_stdout 3
-    cp .stdout refused.json
-    expect_sql 'one-x|{"x":2}||1|1' "SELECT value ->> 'rule', value -> 'keys' -> 'model',
-        value -> 'keys' ->> 'training_spec', value -> 'nearest' -> 'keys' -> 'model' ->> 'x' +
-        (value -> 'nearest' -> 'keys' -> 'parallel_spec' ->> 'x') < 4,
-        json_array_length(readfile('refused.json'), '\$.asked')
-        FROM json_each(readfile('refused.json'), '\$.refused')"
+    expect_json 'one-x|{"x":2}||1|1|1' 'refused[0].'{rule,keys.model,keys.training_spec} \
+        "(j ->> '\$.refused[0].nearest.keys.model.x') + (j ->> '\$.refused[0].nearest.keys.parallel_spec.x') < 4" \
+        "json_array_length(j, '\$."{asked,refused}"')"
 }
 
 ask__the_same_again__the_same_trial()
@@ -182,12 +175,7 @@ tell__wrong__clear_errors_and_nothing_recorded()
     tell_fails 'there is no failure class "oomm"; did you mean "oom"?' '{"trial": 1, "failure": "oomm"}'
     tell_fails 'result 2: trial 1 (job 1) already has an outcome: failed' \
         '[{"trial": 1, "failure": "oom"}, {"trial": 1, "failure": "oom"}]'
-}
-
-tell__twice__refused()
-{
-    a_sweep
-    expect_run only_stdout 0 ask
+    # Twice in two calls.
     echo '{"trial": 1, "metrics": {"throughput": 10, "peak_memory": 20}}' >told.json
     expect_run only_stdout 0 tell told.json
     expect_said only_stderr 2 'meshsweep: trial 1 (job 1) already has an outcome: ok' tell told.json
@@ -298,17 +286,14 @@ early_stopping = 3'
     expect "[ '$(sql "SELECT count(*) < 24 FROM trial" ask.db)' = 1 ]"
 }
 
-ask__replicates_several_at_a_time__each_once()
+ask__replicates__several_at_a_time_each_once_and_those_of_a_run_first()
 {
     a_sweep_with_seeds 'strategy = "random"'
     expect "ask_and_tell results.db 5"
     expect_sql "22|22|8" "SELECT count(*), count(DISTINCT t.job_id), count(DISTINCT j.parallel_id) FROM trial AS t
         JOIN job AS j ON j.id = t.job_id"
-}
-
-# Configurations that a run has begun are gone on with: their other replicates come first.
-ask__replicates_of_a_run__given_first()
-{
+    rm -rf results.db*
+    # Configurations that a run has begun are gone on with: their other replicates come first.
     a_sweep_with_seeds 'strategy = "random"'
     run_ended 0 --only 'seed = 1 AND micro_batch = 5'
     expect_run only_stdout 0 ask -n 3

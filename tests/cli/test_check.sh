@@ -11,8 +11,14 @@ quiet_database()
         "$@"
 }
 
-check_sweep__right__one_line()
+check__one_that_is_right_none_or_too_many__one_line()
 {
+    expect_run only_stderr 2 check
+    expect_stderr 'meshsweep: check: there is neither sweep.toml nor results.db here; name a sweep file (-c FILE), '\
+'a database (-d FILE) or both'
+    expect_said only_stderr_contains 2 'absent.toml' check -c absent.toml
+    run_meshsweep check a.db b.db
+    expect_only_stderr 2 'meshsweep: check: give at most one sweep file and one database; one too many: b.db'
     small_sweep sweep.toml
     expect_said only_stdout_matches 0 '^sweep' check
     run_meshsweep check sweep.toml
@@ -61,34 +67,32 @@ check_sweep__objective_that_nobody_reads__noted_or_wrong()
 'has no "speed"' check sweep.toml
 }
 
-check_sweep__absent__said()
+# A runner that was killed between making a directory and recording it leaves an empty one.
+check_database__sound__all_well_and_nothing_to_repair()
 {
-    expect_said only_stderr_contains 2 'absent.toml' check -c absent.toml
-}
-
-check__nothing_named_or_too_much__status_2()
-{
-    expect_run only_stderr 2 check
-    expect_stderr 'meshsweep: check: there is neither sweep.toml nor results.db here; name a sweep file (-c FILE), '\
-'a database (-d FILE) or both'
-    run_meshsweep check a.db b.db
-    expect_only_stderr 2 'meshsweep: check: give at most one sweep file and one database; one too many: b.db'
-}
-
-check_database__sound__all_well()
-{
+    local everything="SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta WHERE name <> 'path'"
     quiet_database
     expect_said only_stdout 0 'results.db: all well' check
     expect_said only_stdout 0 'results.db: all well' check results.db
+    before=$(sql "$everything")
+    expect_said only_stdout 0 'results.db: all well' check --repair -d results.db
+    expect_sql "$before" "$everything"
+    expect_no_file results.db.d
+    mkdir -p results.db.d/0300000000000000/2 results.db.d/0300000000000000/3
+    expect_said only_stdout_contains 0 'results.db: all well' check -d results.db
 }
 
-check_database__runner_gone__said()
+check_database__runner_gone__said_and_left_to_the_run()
 {
     fixture_database
-    expect_said only_stdout 1 'running jobs without an active runner (1): job 7
+    for repair in '' --repair; do
+        expect_said only_stdout 1 'running jobs without an active runner (1): job 7
   `meshsweep run` continues them
 open attempts without an active runner (1): job 7 attempt 1
-  `meshsweep run` continues them' check -d results.db
+  `meshsweep run` continues them' check $repair -d results.db
+    done
+    expect_sql "running|running" \
+        "SELECT j.state, a.state FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.id = 7"
 }
 
 check_database__states_that_contradict__each_said()
@@ -113,40 +117,42 @@ directories that belong to no attempt (1): 0300000000000000/2
   they can be deleted; they are in $PWD/results.db.d; \`meshsweep check --repair -d results.db\` moves them aside"
 }
 
-# A runner that was killed between making one and recording it leaves such.
-check_database__empty_directories__all_well()
-{
-    quiet_database
-    mkdir -p results.db.d/0300000000000000/2 results.db.d/0300000000000000/3
-    expect_said only_stdout_contains 0 'results.db: all well' check -d results.db
-}
-
-check_database__damaged__said_not_crashed()
+# A page of a table is overwritten.
+damaged_database() # [SQL...]
 {
     quiet_database "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
-        INSERT INTO exclusion (sweep_id, position, rank, \"values\") SELECT 2, 1, i, json_object('i', i) FROM n"
+        INSERT INTO exclusion (sweep_id, position, rank, \"values\") SELECT 2, 1, i, json_object('i', i) FROM n" "$@"
     page=$(sql "SELECT rootpage FROM sqlite_schema WHERE name = 'exclusion'")
     head -c 4096 /dev/zero | tr '\0' 'x' | dd of=results.db bs=4096 seek="$((page - 1))" conv=notrunc 2>/dev/null
-    run_meshsweep check -d results.db
-    expect_only_stdout_contains 1 'damage that SQLite finds' '.recover'
 }
 
-# The rows of a table that is its own index are not compared by SQLite's quick check.
-check_database__rows_out_of_order__said()
+check_database__damaged_or_broken__said_not_crashed()
 {
+    damaged_database
+    run_meshsweep check -d results.db
+    expect_only_stdout_contains 1 'damage that SQLite finds' '.recover'
+    # Integrity is looked at beside everything else, and said before it. The rows of a table that is its own index are
+    # not compared by SQLite's quick check.
     quiet_database "INSERT INTO meta VALUES ('zz_a', '1'), ('zz_b', '2'), ('zz_c', '3')"
     LC_ALL=C sed -i 's/zz_b/zz_d/' results.db
     expect_said only_stdout_contains 1 'row not in PRIMARY KEY order for meta' check
-}
-
-# Integrity is looked at beside everything else, and said before it.
-check_database__broken_rule_of_a_table__said_first()
-{
     quiet_database "UPDATE job SET attempt_id = NULL WHERE id = 1" "PRAGMA ignore_check_constraints = 1" \
         "UPDATE spec SET hash = 'short' WHERE id = 1"
     expect_said only_stdout_contains 1 'CHECK constraint failed in spec' check
     expect "[ \"\$(grep -v '^ ' .stdout | cut -d '(' -f 1 | paste -sd,)\" = \
         'damage that SQLite finds ,ok jobs without an ok attempt ,specs that are not what their jobs were made of ' ]"
+    # quick_check says nothing of it.
+    quiet_database ""
+    set_unique() # FROM TO
+    {
+        sqlite3 -cmd '.dbconfig defensive off' results.db "PRAGMA writable_schema = 1;
+            UPDATE sqlite_schema SET sql = replace(sql, '$1', '$2') WHERE name = 'spec_hash'" >/dev/null
+    }
+    set_unique 'CREATE UNIQUE' 'CREATE'
+    columns=$(sql "SELECT group_concat(name) FROM pragma_table_info('spec') WHERE name <> 'id'")
+    sql "INSERT INTO spec (id, $columns) SELECT 9, $columns FROM spec WHERE id = 1"
+    set_unique 'CREATE' 'CREATE UNIQUE'
+    expect_said only_stdout_contains 1 'non-unique entry in index spec_hash' check
 }
 
 # Shorter ones than any hash are read as none: under the sanitizers nothing behind them is.
@@ -160,22 +166,6 @@ hashes__too_short__read_all_the_same()
         stated_status=1 stated_stdout=1 stated_stderr=1
         [ "$status" -le 4 ] || fail "status $status of $command"
     done
-}
-
-# quick_check says nothing of it.
-check_database__value_twice_in_a_unique_index__said()
-{
-    quiet_database ""
-    set_unique() # FROM TO
-    {
-        sqlite3 -cmd '.dbconfig defensive off' results.db "PRAGMA writable_schema = 1;
-            UPDATE sqlite_schema SET sql = replace(sql, '$1', '$2') WHERE name = 'spec_hash'" >/dev/null
-    }
-    set_unique 'CREATE UNIQUE' 'CREATE'
-    columns=$(sql "SELECT group_concat(name) FROM pragma_table_info('spec') WHERE name <> 'id'")
-    sql "INSERT INTO spec (id, $columns) SELECT 9, $columns FROM spec WHERE id = 1"
-    set_unique 'CREATE' 'CREATE UNIQUE'
-    expect_said only_stdout_contains 1 'non-unique entry in index spec_hash' check
 }
 
 flip_byte() # FILE OFFSET
@@ -311,15 +301,6 @@ spec_rows__edited__told_and_made_again()
 
 # --- repair ---
 
-repair__nothing_wrong__changes_nothing()
-{
-    quiet_database
-    before=$(sql "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta WHERE name <> 'path'")
-    expect_said only_stdout 0 'results.db: all well' check --repair -d results.db
-    expect_sql "$before" "SELECT * FROM job; SELECT * FROM attempt; SELECT * FROM meta WHERE name <> 'path'"
-    expect_no_file results.db.d
-}
-
 repair__states_rows_and_schema__said_and_right_again()
 {
     quiet_database "UPDATE job SET attempt_id = NULL WHERE id IN (1, 2)" \
@@ -386,17 +367,6 @@ repair__directories__moved_aside_or_removed()
     expect "[ \"\$(ls results.db.d/0300000000000000)\" = 1 ]"
 }
 
-repair__open_attempts__left_to_the_run()
-{
-    fixture_database
-    expect_said only_stdout 1 'running jobs without an active runner (1): job 7
-  `meshsweep run` continues them
-open attempts without an active runner (1): job 7 attempt 1
-  `meshsweep run` continues them' check --repair -d results.db
-    expect_sql "running|running" \
-        "SELECT j.state, a.state FROM job AS j JOIN attempt AS a ON a.job_id = j.id WHERE j.id = 7"
-}
-
 repair__damaged_absent_or_in_use__refused()
 {
     run_meshsweep check --repair -c sweep.toml
@@ -404,11 +374,7 @@ repair__damaged_absent_or_in_use__refused()
     run_meshsweep check --repair -d absent.db
     expect_only_stderr 1 'meshsweep: database absent.db: it does not exist; name another with -d FILE'
     expect_no_file absent.db.lock
-    quiet_database "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
-        INSERT INTO exclusion (sweep_id, position, rank, \"values\") SELECT 2, 1, i, json_object('i', i) FROM n" \
-        "UPDATE job SET attempt_id = NULL WHERE id = 1"
-    page=$(sql "SELECT rootpage FROM sqlite_schema WHERE name = 'exclusion'")
-    head -c 4096 /dev/zero | tr '\0' 'x' | dd of=results.db bs=4096 seek="$((page - 1))" conv=notrunc 2>/dev/null
+    damaged_database "UPDATE job SET attempt_id = NULL WHERE id = 1"
     run_meshsweep check --repair -d results.db
     expect_only_stderr 1 'meshsweep: database results.db: it is damaged, so nothing was repaired; `meshsweep check '\
 '-d results.db` says what is wrong and what to do'
@@ -418,9 +384,7 @@ repair__damaged_absent_or_in_use__refused()
 # A batch system that cannot be reached: what it says is told, and nobody waits for jobs that it never took.
 executor__unreachable__said_at_once()
 {
-    mkdir bin
-    printf '#!/bin/sh\necho "Connection to x:1 was refused; was it" >&2\nexit 1\n' >bin/kubectl
-    chmod +x bin/kubectl
+    stand_in bin/kubectl <<<'echo "Connection to x:1 was refused; was it" >&2; exit 1'
     PATH=$PWD/bin:$PATH
     small_sweep sweep.toml
     expect_command status 1 timeout 60 "$meshsweep" check --executor kubernetes

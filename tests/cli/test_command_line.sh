@@ -2,17 +2,14 @@
 # cli: commands, options and their help, whatever the command does.
 . "${0%/*}/lib.sh"
 
-help__asked__commands_and_statuses()
+help__of_all_and_each_command__usage_options_example_on_a_screen()
 {
     expect_said only_stdout_contains 0 'usage: meshsweep [COMMAND] [OPTIONS]' --help
     expect_stdout_matches '^  results +Show jobs'
     expect_stdout_contains 'Exit status: 0 success'
     expect "[ \$(wc -l <.stdout) -le 48 ] && [ \$(wc -L <.stdout) -le 100 ]"
-}
-
-help__of_every_command__usage_options_example_on_a_screen()
-{
-    expect_run only_stdout 0 -h
+    cp .stdout long
+    expect_said only_stdout 0 "$(cat long)" -h
     mapfile -t names < <(sed -n 's/^  \([a-z-]*\) .*/\1/p' .stdout)
     expect '[ ${#names[@]} -ge 5 ]'
     for command in "${names[@]}"; do
@@ -31,43 +28,25 @@ version__asked__tool_and_libraries()
     expect_stdout_contains "RE2 $(ldd "$meshsweep" | sed -n 's/.*\(libre2[^ ]*\) =>.*/\1/p')"
 }
 
-option__unknown__near_match_and_status_2()
-{
-    run_meshsweep run --confg x
-    expect_only_stderr 2 'meshsweep run: unknown option --confg (did you mean --config?); see meshsweep run --help'
-    run_meshsweep run --retry
-    expect_only_stderr 2 'meshsweep run: unknown option --retry (did you mean --retry-failed?); see meshsweep run '\
-'--help'
-}
-
-word__unknown__near_match_or_all_of_them()
+unknown__option_word_or_command__near_match_or_all_of_them()
 {
     small_sweep sweep.toml
-    expect_said only_stderr 2 'meshsweep: --strategy: unknown value `gird` (did you mean `grid`?)' run --strategy gird
-    expect_said only_stderr 2 'meshsweep run: unexpected word: my.toml (did you mean --config my.toml?); see '\
-'meshsweep run --help' run my.toml
-    run_meshsweep plan --strategy bayes
-    expect_only_stderr_contains 2 'meshsweep: --strategy: unknown value `bayes`; must be one of grid, random, '
-    expect_stderr_contains ' or stage-by-stage'
-}
-
-option__unknown_without_command__is_of_run()
-{
-    run_meshsweep -D --bd x
-    expect_only_stderr 2 'meshsweep run: unknown option --bd (did you mean --db?); see meshsweep run --help'
-}
-
-command__unknown__near_match_and_status_2()
-{
-    expect_said only_stderr 2 'meshsweep: unknown command reslts (did you mean results?); meshsweep --help lists the '\
-'commands' -d x.db reslts
-}
-
-option__before_the_command__taken()
-{
+    expect_each only_stderr 2 <<'END'
+run --confg x|meshsweep run: unknown option --confg (did you mean --config?); see meshsweep run --help
+run --retry|meshsweep run: unknown option --retry (did you mean --retry-failed?); see meshsweep run --help
+-D --bd x|meshsweep run: unknown option --bd (did you mean --db?); see meshsweep run --help
+run my.toml|meshsweep run: unexpected word: my.toml (did you mean --config my.toml?); see meshsweep run --help
+run --strategy gird|meshsweep: --strategy: unknown value `gird` (did you mean `grid`?)
+-d x.db reslts|meshsweep: unknown command reslts (did you mean results?); meshsweep --help lists the commands
+plan --color sometimes|meshsweep plan: --color sometimes: must be auto, always or never; see meshsweep plan --help
+END
+    # An option before the command is its own.
     run_meshsweep -d none.db results
     expect_only_stderr 1 'meshsweep: database none.db: it does not exist yet; `meshsweep run` creates it'
     expect_no_file none.db
+    run_meshsweep plan --strategy bayes
+    expect_only_stderr_contains 2 'meshsweep: --strategy: unknown value `bayes`; must be one of grid, random, '
+    expect_stderr_contains ' or stage-by-stage'
 }
 
 # Captures what a terminal of this size would get.
@@ -103,21 +82,15 @@ color__when__shown()
     expect_stdout_lacks "$esc"
     line="meshsweep plan --color always"
     expect_said_by only_stdout_contains 0 "${esc}32m+" run_in_terminal NO_COLOR=1
-    run_meshsweep plan --color sometimes
-    expect_only_stderr 2 'meshsweep plan: --color sometimes: must be auto, always or never; see meshsweep plan --help'
 }
 
-output__disk_full__said_and_status_1()
-{
-    [ -w /dev/full ] || skip "there is no /dev/full"
-    run_command sh -c 'meshsweep --help >/dev/full'
-    expect_only_stderr 1 'meshsweep: standard output: No space left on device'
-}
-
-output__reader_gone__quiet()
+output__disk_full_or_reader_gone__said_or_quiet()
 {
     mkfifo pipe
     expect_command silent 141 bash -c 'exec 3<>pipe 4>pipe 3<&-; trap "" PIPE; meshsweep --help >&4'
+    [ -w /dev/full ] || skip "there is no /dev/full"
+    run_command sh -c 'meshsweep --help >/dev/full'
+    expect_only_stderr 1 'meshsweep: standard output: No space left on device'
 }
 
 one_job__in_every_command__not_called_jobs()

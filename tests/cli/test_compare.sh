@@ -7,7 +7,6 @@
 # micro_batch makes no difference that could be told; stage 3 fails for two models.
 paired_database()
 {
-    local db=results.db
     fixture_database "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job" "DELETE FROM spec" \
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8)
          INSERT INTO spec (id, kind, hash, name, json) SELECT i, 'model', randomblob(16), 'm' || i,
@@ -27,10 +26,9 @@ paired_database()
         "INSERT INTO summary (attempt_id, name, value, count) SELECT attempt_id, 'throughput', 100.0 * model_id *
              CASE parallel_id WHEN 11 THEN 1 WHEN 12 THEN 1.1 + 0.01 * (model_id % 3)
                  WHEN 13 THEN iif(model_id % 2, 0.95, 1.05) ELSE 0.5 END, 1 FROM job WHERE state = 'ok'" "$@"
-    [ -e "$db" ]
 }
 
-compare__one_is_faster__says_by_how_much()
+compare__one_is_faster_or_several__says_by_how_much_together()
 {
     paired_database
     run_meshsweep compare --by zero_stage=0,1
@@ -40,78 +38,51 @@ compare__one_is_faster__says_by_how_much()
     expect_stdout_contains \
         '  ratio: median 1.11, 95 % interval 1.1 to 1.12; smallest 1.1, quartiles 1.107 and 1.12, largest 1.12'
     expect_stdout_contains '  1 is higher by 11 %: better'
-}
-
-compare__no_difference__says_so()
-{
-    paired_database
-    expect_said only_stdout_contains 0 '2 against 1: 8 pairs ran on both sides' compare --by micro_batch
-    expect_stdout_contains '  cannot be told apart: the interval contains 1'
-}
-
-# Ten comparisons of equal values would otherwise find a difference in every other database.
-compare__several_comparisons__hold_together()
-{
-    paired_database
+    # Ten comparisons of equal values would otherwise find a difference in every other database.
     expect_said only_stdout_contains 0 '1 against 0: 8 pairs ran on both sides' compare --by zero_stage
     expect_stdout_contains 'The 3 intervals hold together: with 95 % probability no verdict is by chance.'
     # Six pairs are too few for ranks where each of three may miss 1.67 % only.
     expect_stdout_contains "  ratio: median 0.5, 95 % interval 0.5 to 0.5 (Student's t over logarithms); smallest 0.5"
     run_meshsweep compare --by zero_stage=0,3
-    expect_only_stdout_contains 0 '  ratio: median 0.5, 95 % interval 0.5 to 0.5; smallest 0.5'
+    expect_only_stdout_contains 0 '  ratio: median 0.5, 95 % interval 0.5 to 0.5; smallest 0.5' \
+        '  3 is lower by 50 %: worse'
     expect "! grep -q 'hold together' .stdout"
 }
 
-compare__two_pairs__no_interval()
+# What is done to the database; below it the key and what is said.
+compare__pairs__each_by_how_both_sides_ran()
 {
-    paired_database "DELETE FROM job WHERE model_id > 2"
-    run_meshsweep compare --by zero_stage=0,1
-    expect_only_stdout_contains 0 '  ratio: median 1.115, no interval, which takes 3 pairs; smallest 1.11'
-    expect_run only_stdout 0 compare --by zero_stage=0,1 --json
-    mv .stdout c.json
-    expect_sql '||fewer than 3 pairs|0' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.comparisons[0].low',
-        j->>'\$.comparisons[0].interval', j->>'\$.comparisons[0].no_interval', j->>'\$.together' FROM c"
-}
-
-compare__one_side_fails__counted_apart()
-{
-    paired_database
-    expect_said only_stdout_contains 0 '3 against 0: 6 pairs ran on both sides' compare --by zero_stage=0,3
-    expect_stdout_contains '  only 0 runs: 2 (the other side failed as job ' '  3 is lower by 50 %: worse'
-}
-
-compare__another_global_batch__no_pair()
-{
-    paired_database "UPDATE job SET derived = '{\"global_batch\":128}' WHERE parallel_id = 12 AND model_id > 3"
-    expect_said only_stdout_contains 0 '1 against 0: 3 pairs ran on both sides' compare --by zero_stage=0,1
-    expect_stdout_contains '  too few pairs: 3; it takes 6 to tell a difference from chance'
+    while read -r change && IFS='|' read -r by pairs said; do
+        paired_database "$change"
+        run_meshsweep compare --by "$by"
+        expect_only_stdout_contains 0 "$pairs ran on both sides" "$said"
+    done <<'END'
+SELECT 1 WHERE 0
+micro_batch|2 against 1: 8 pairs|  cannot be told apart: the interval contains 1
+SELECT 1 WHERE 0
+zero_stage=0,3|3 against 0: 6 pairs|  only 0 runs: 2 (the other side failed as job 
+SELECT 1 WHERE 0
+model=m1,m2|m2 against m1: 4 pairs|
+UPDATE job SET derived = '{"global_batch":128}' WHERE parallel_id = 12 AND model_id > 3
+zero_stage=0,1|1 against 0: 3 pairs|  too few pairs: 3; it takes 6 to tell a difference from chance
+UPDATE summary SET value = CASE attempt_id WHEN 112 THEN NULL WHEN 212 THEN -1.0 WHEN 312 THEN 0.0 ELSE value END
+zero_stage=0,1|1 against 0: 5 pairs|  no ratio, because a value is missing, infinite, zero or negative: 3
+END
 }
 
 compare__json__the_same_for_programs()
 {
     paired_database
     expect_run only_stdout 0 compare --by parallel_spec.zero_stage --json
-    mv .stdout c.json
-    expect_sql 'max|parallel_spec|zero_stage|3|0|1|8|1|higher|2|3|0.9833|ranks' "WITH c (j) AS
-        (SELECT readfile('c.json')) SELECT
-        j->>'\$.better', j->>'\$.section', j->>'\$.by', json_array_length(j, '\$.comparisons'),
-        j->>'\$.comparisons[0].a', j->>'\$.comparisons[0].b', j->>'\$.comparisons[0].pairs',
-        j->>'\$.comparisons[0].told_apart', j->>'\$.comparisons[0].verdict', j->>'\$.comparisons[1].only_a',
-        j->>'\$.together', round(j->>'\$.comparisons[0].confidence', 4), j->>'\$.comparisons[0].interval' FROM c"
-}
-
-compare__whole_models__by_their_names()
-{
-    paired_database
-    expect_said only_stdout_contains 0 'm2 against m1: 4 pairs ran on both sides' compare --by model=m1,m2
-}
-
-compare__values_without_a_ratio__said()
-{
-    paired_database "UPDATE summary SET value = NULL WHERE attempt_id = 112" \
-        "UPDATE summary SET value = -1.0 WHERE attempt_id = 212" "UPDATE summary SET value = 0.0 WHERE attempt_id = 312"
-    expect_said only_stdout_contains 0 '1 against 0: 5 pairs ran on both sides' compare --by zero_stage=0,1
-    expect_stdout_contains '  no ratio, because a value is missing, infinite, zero or negative: 3'
+    expect_json 'max|parallel_spec|zero_stage|3|2|0|1|8|1|higher|ranks|3|0.9833' better section by together \
+        'comparisons[1].only_a' 'comparisons[0].'{a,b,pairs,told_apart,verdict,interval} \
+        "json_array_length(j, '\$.comparisons')" "round(j ->> '\$.comparisons[0].confidence', 4)"
+    # Two pairs have no interval.
+    paired_database "DELETE FROM job WHERE model_id > 2"
+    run_meshsweep compare --by zero_stage=0,1
+    expect_only_stdout_contains 0 '  ratio: median 1.115, no interval, which takes 3 pairs; smallest 1.11'
+    expect_run only_stdout 0 compare --by zero_stage=0,1 --json
+    expect_json '||fewer than 3 pairs|0' 'comparisons[0].'{low,interval,no_interval} together
 }
 
 rank__all_keys__the_one_that_surely_matters_most_first()
@@ -127,10 +98,8 @@ rank__all_keys__the_one_that_surely_matters_most_first()
     sed -n '/<ol class=ranked>/,/<\/ol>/s/^<li>//p' report.html >shown.txt
     expect 'cmp told.txt shown.txt && [ "$(wc -l <told.txt)" -ge 2 ]'
     expect_run only_stdout 0 compare --rank --json
-    mv .stdout rank.json
-    expect_sql 'zero_stage|1|3|lower|1|micro_batch|same' "WITH r (j) AS (SELECT readfile('rank.json'))
-        SELECT j ->> '\$.ranked[0].by', j ->> '\$.ranked[0].a', j ->> '\$.ranked[0].b', j ->> '\$.ranked[0].verdict',
-        j ->> '\$.ranked[0].told_apart', j ->> '\$.ranked[1].by', j ->> '\$.ranked[1].verdict' FROM r"
+    expect_json 'zero_stage|1|3|lower|1|micro_batch|same' 'ranked[0].'{by,a,b,verdict,told_apart} \
+        'ranked[1].'{by,verdict}
     run_meshsweep compare --rank --by tp
     expect_only_stderr 2 'meshsweep: compare: --rank is of all keys and the objective; give only -d and --json'
     expect_said only_stderr 2 'meshsweep: compare: --rank is of one database, which -d names' compare --rank 1 2
@@ -142,15 +111,18 @@ compare__wrong_use__one_sentence()
     expect_said only_stderr 2 'meshsweep: compare: name the key to compare by: --by KEY or --by KEY=A,B; or two '\
 'jobs, or two databases: meshsweep compare BEFORE.db NOW.db' compare
     expect_said only_stderr 2 'meshsweep: --by zero_stag: no such key (did you mean zero_stage?)' compare --by zero_stag
-    run_meshsweep compare --by zero_stage=0,7
-    expect_only_stderr 2 'meshsweep: --by zero_stage: no job has the value 7; its values are 0, 1, 3'
-    run_meshsweep compare --by zero_stage=0
-    expect_only_stderr 2 'meshsweep: --by zero_stage=0: must be of the form KEY or KEY=A,B'
-    run_meshsweep compare --by zero_stage=1,1
-    expect_only_stderr 2 'meshsweep: --by zero_stage=1,1: a value cannot be compared with itself'
+    expect_each only_stderr 2 <<'END'
+compare --by zero_stage=0,7|meshsweep: --by zero_stage: no job has the value 7; its values are 0, 1, 3
+compare --by zero_stage=0|meshsweep: --by zero_stage=0: must be of the form KEY or KEY=A,B
+compare --by zero_stage=1,1|meshsweep: --by zero_stage=1,1: a value cannot be compared with itself
+END
     expect_said only_stderr_contains 2 'it is derived from other keys' compare --by global_batch
     run_meshsweep compare --by zero_stage --metric speed
     expect_only_stderr_contains 2 'meshsweep: --metric speed: no such metric; its metrics are '
+    paired_database "UPDATE sweep SET objective = NULL"
+    run_meshsweep compare --by zero_stage
+    expect_only_stderr 2 'meshsweep: the sweep has no objective; name the metric to compare with --metric'
+    expect_said only_stdout_contains 0 '  1 is higher by 11 %' compare --by zero_stage=0,1 --metric throughput
 }
 
 compare__nothing_to_compare__says_why()
@@ -161,23 +133,12 @@ compare__nothing_to_compare__says_why()
 'to compare'
     paired_database "DELETE FROM job WHERE (parallel_id = 11) = (model_id > 4)"
     expect_said only_stderr_contains 4 'no two jobs differ only in it' compare --by zero_stage=0,1
-}
-
-compare__no_job_recorded__status_4()
-{
+    rm results.db*
     small_sweep sweep.toml
     printf '[[rule]]\nname = "none"\nrequire = "x > 5"\n' >>sweep.toml
     expect_run only_stderr 4 run
     run_meshsweep compare --by x
     expect_only_stderr 4 'meshsweep: --by x: the database has no jobs, so there is nothing to compare'
-}
-
-compare__no_objective__asks_for_a_metric()
-{
-    paired_database "UPDATE sweep SET objective = NULL"
-    run_meshsweep compare --by zero_stage
-    expect_only_stderr 2 'meshsweep: the sweep has no objective; name the metric to compare with --metric'
-    expect_said only_stdout_contains 0 '  1 is higher by 11 %' compare --by zero_stage=0,1 --metric throughput
 }
 
 batches__what_pairs_have_in_common__said()
@@ -216,12 +177,13 @@ side over: dp, gas (tied to it by rules and derived keys): pairs equal in everyt
     expect_stdout_contains '2 against 1: 12 pairs ran on both sides'
     # The micro-batch, too: the best of either side is one with 1.
     expect_run only_stdout 0 compare --by tp --free gas,dp,micro_batch --json
-    mv .stdout c.json
-    expect_sql '6|1.0926|0|3' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.comparisons[0].pairs',
-        round(max(r.value), 4), j->>'\$.free_was_found', json_array_length(j, '\$.free')
-        FROM c, json_each(j, '\$.comparisons[0].ratios') AS r"
+    expect_json '6|0|3|1.0926' 'comparisons[0].pairs' free_was_found "json_array_length(j, '\$.free')" \
+        "(SELECT round(max(value), 4) FROM json_each(j, '\$.comparisons[0].ratios'))"
     expect_run only_status 0 report -o report.html
     expect "grep -q 'dp (too few pairs: 0 of 6) with gas, tp' report.html"
+    expect_said only_stderr_contains 4 'no two jobs differ only in it' compare --by tp --free ''
+    expect_said only_stderr 2 'meshsweep: --free dpp: no such key (did you mean dp?)' compare --by tp --free dpp
+    expect_said only_stderr 2 'meshsweep: --free tp: it is the key to compare by' compare --by tp --free tp
 }
 
 # Ten jobs of each model have mode = 1 and one has mode = 2; all are equal but for noise. The best of the ten is 2 %
@@ -243,14 +205,6 @@ free__best_of_ten_equal_jobs__no_difference()
     expect_stdout_contains '  no choice, because the other half of the pairs has none of the free settings: 1'
 }
 
-free__wrong__one_sentence()
-{
-    tied_sweep
-    expect_said only_stderr_contains 4 'no two jobs differ only in it' compare --by tp --free ''
-    expect_said only_stderr 2 'meshsweep: --free dpp: no such key (did you mean dp?)' compare --by tp --free dpp
-    expect_said only_stderr 2 'meshsweep: --free tp: it is the key to compare by' compare --by tp --free tp
-}
-
 # A comparison of each value with each other one takes minutes for these.
 compare__thousands_of_values__in_time_that_grows_with_their_number()
 {
@@ -261,18 +215,14 @@ compare__thousands_of_values__in_time_that_grows_with_their_number()
 }
 
 # 1 and "1" of another key are two values. Labels of the key's own section do not count.
-compare__values_of_other_types__told_apart_in_other_keys()
+compare__values_of_other_types_or_written_otherwise__told_apart_or_the_same()
 {
     many_jobs 2 0 "UPDATE spec SET json = json_object('tp', 1, 'x', 1, 'name', 'a') WHERE id = 100" \
         "UPDATE spec SET json = json_object('tp', 2, 'x', 1, 'name', 'b') WHERE id = 101"
     expect_said only_stdout_contains 0 '2 against 1: 1 pair ran on both sides' compare --by tp --free ''
     sqlite3 results.db "UPDATE spec SET json = json_set(json, '\$.x', '1') WHERE id = 101"
     expect_said only_stderr_contains 4 'no two jobs differ only in it' compare --by tp --free ''
-}
-
-# Specs of plain keys and values are read without SQLite's help; what stands there is the same.
-compare__values_written_otherwise__the_same()
-{
+    # Specs of plain keys and values are read without SQLite's help; what stands there is the same.
     many_jobs 4 0
     printf '%s\n' '{"tp":1,"s":"é 1","a b":null,"r":0.001,"t":true,"i":-12,"z":0,"e":""}' \
         '{"tp":2, "s":"\u00e9 1","a\u0020b":null,"r":1e-3,"t":true,"i":-12,"z":0,"e":""}' \
@@ -321,16 +271,9 @@ environment
   line 3: kernel: fast | kernel: slow
   line 4: score: 10 | score: 20'
     expect_run only_stdout 0 compare 1 "$(sql "SELECT lower(hex(key)) FROM job WHERE id = 2")" --json
-    mv .stdout pair.json
-    expect_sql '[1]|[2]|2|1|3|keys|y|10|20|3' "WITH d (j) AS (SELECT readfile('pair.json')) SELECT j ->> 'first_jobs',
-        j ->> 'second_jobs', j ->> '\$.figures[0].ratio', j ->> '\$.figures[0].told_apart',
-        j ->> '\$.figures[0].first.runs', j ->> '\$.apart[0].part', j ->> '\$.apart[0].what',
-        j ->> '\$.apart[0].of_first', j ->> '\$.apart[0].of_second', j ->> '\$.log_lines[1].line' FROM d"
-}
-
-compare_jobs__same_job__nothing_differs()
-{
-    two_runs
+    expect_json '[1]|[2]|2|1|3|keys|y|10|20|3' first_jobs second_jobs 'figures[0].'{ratio,told_apart,first.runs} \
+        'apart[0].'{part,what,of_first,of_second} 'log_lines[1].line'
+    # A job and itself.
     expect_said only_stdout 0 'job 1 | job 1
 
 figures
@@ -339,6 +282,18 @@ figures
 nothing else that was recorded differs
 
 logs: equal' compare 1 1
+    # Sets of jobs, by conditions.
+    expect_said only_stdout_contains 0 '2 jobs (the first is 1) | 2 jobs (the first is 3)' compare 'x = 1' 'x=2'
+    expect_stdout_contains '  score: 15 (6 runs' '  x: 1 | 2'
+    expect_stdout_lacks '  y: '
+    # What cannot be compared.
+    expect_said only_stderr 4 'meshsweep: there is no job 9; `meshsweep results --all` lists them' compare 1 9
+    expect_said only_stderr 4 'meshsweep: x = 7: no job of the current sweep is like that' compare 1 'x = 7'
+    expect_said only_stderr_contains 2 'no such column: z' compare 1 'z = 7'
+    run_meshsweep compare 1 2 --by x
+    expect_only_stderr 2 'meshsweep: compare: two jobs are compared in everything; give no option but -d and --json'
+    run_meshsweep compare 1
+    expect_only_stderr_contains 2 'meshsweep: compare: name two jobs, or two databases: meshsweep compare 4 7,'
     rm -r results.db.d
     expect_said only_stdout_contains 0 'logs: there is no log of job 1, or it has more than 16 MiB' compare 1 2
 }
@@ -364,26 +319,6 @@ compare_jobs__number_and_text_of_it__differ()
     expect_run only_status 0 run --progress none
     expect_said only_stdout_contains 0 'keys
   y: 10 | "10"' compare 1 2
-}
-
-compare_jobs__conditions__sets_of_jobs()
-{
-    two_runs
-    expect_said only_stdout_contains 0 '2 jobs (the first is 1) | 2 jobs (the first is 3)' compare 'x = 1' 'x=2'
-    expect_stdout_contains '  score: 15 (6 runs' '  x: 1 | 2'
-    expect_stdout_lacks '  y: '
-}
-
-compare_jobs__bad_input__says_what_to_do()
-{
-    two_runs
-    expect_said only_stderr 4 'meshsweep: there is no job 9; `meshsweep results --all` lists them' compare 1 9
-    expect_said only_stderr 4 'meshsweep: x = 7: no job of the current sweep is like that' compare 1 'x = 7'
-    expect_said only_stderr_contains 2 'no such column: z' compare 1 'z = 7'
-    run_meshsweep compare 1 2 --by x
-    expect_only_stderr 2 'meshsweep: compare: two jobs are compared in everything; give no option but -d and --json'
-    run_meshsweep compare 1
-    expect_only_stderr_contains 2 'meshsweep: compare: name two jobs, or two databases: meshsweep compare 4 7,'
 }
 
 run_cases "$@"

@@ -18,16 +18,30 @@ END
     expect_run silent 0 run -j2 -d now.db --progress none
 }
 
+# now.db against before.db: the status, and what is said.
+expect_verdict() # STATUS TEXT...
+{
+    run_meshsweep compare before.db now.db --fail-slower 5%
+    expect_only_stdout_contains "$@"
+}
+
 slower__status_1()
 {
     two_databases 1.08
-    run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stdout_contains 1 'time (lower is better), now.db against before.db: 8 jobs in common'
-    expect_stdout_contains '8 jobs, 3 runs of each on each side' '  ratio 1.08 (above 1 is slower), at least 1.07'
-    expect_stdout_contains '  slower by 8 %, and certainly by more than the limit'
+    expect_verdict 1 'time (lower is better), now.db against before.db: 8 jobs in common' \
+        '8 jobs, 3 runs of each on each side' '  ratio 1.08 (above 1 is slower), at least 1.07' \
+        '  slower by 8 %, and certainly by more than the limit'
     # Without the option there are figures and no verdict.
     expect_said only_stdout_contains 0 '  ratio 1.08 (above 1 is slower)' compare before.db now.db
     expect "! grep -q 'slower by' .stdout"
+    # A table for a summary.
+    sqlite3 now.db "DELETE FROM job WHERE id = 2"
+    run_meshsweep compare before.db now.db --fail-slower 5% --markdown
+    expect_only_stdout_contains 1 '### time (s, lower is better): now.db against before.db'
+    expect_stdout_contains \
+        '| | jobs | runs of each | ratio (above 1 is slower) | at least (99.5 % sure) | at most (95 % sure) | |' \
+        '| all | 7 | 3 | 1.08 | 1.07' '| slower by 8 %, and certainly by more than the limit |' \
+        '| slowest jobs | time before | now | ratio |' '- in only one database: 1 before, 0 now'
 }
 
 as_fast__status_0()
@@ -41,13 +55,12 @@ too_few_repeats__status_3_and_how_many()
 {
     two_databases 1.02
     sqlite3 now.db "UPDATE summary SET value = value * (1 + ((attempt_id % 3) - 1) * 0.3)"
-    run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stdout_contains 3 '  too few repeats to tell whether it is more than 5 % slower: about '
+    expect_verdict 3 '  too few repeats to tell whether it is more than 5 % slower: about '
     # One job, once.
     sqlite3 now.db "DELETE FROM job WHERE id > 1; DELETE FROM attempt WHERE id <> (SELECT attempt_id FROM job)"
     sqlite3 before.db "DELETE FROM attempt WHERE id NOT IN (SELECT attempt_id FROM job)"
-    run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stdout_contains 3 'one run on each side does not show how much runs vary; set [job] repeat = 3'
+    expect_verdict 3 '1 job, 1 run of each on each side' \
+        'one run on each side does not show how much runs vary; set [job] repeat = 3'
 }
 
 by_a_key__a_verdict_each()
@@ -59,43 +72,17 @@ by_a_key__a_verdict_each()
     expect_only_stdout_contains 1 'x 2: 2 jobs, 3 runs of each on each side' '  slower by 20 %'
     expect "[ \"\$(grep -c 'not slower by 5 %' .stdout)\" = 3 ]"
     expect_run only_stdout 1 compare before.db now.db --by x --fail-slower 5% --json
-    mv .stdout c.json
-    ln -s now.db results.db
-    expect_sql 'time|x|3|slower|not slower|8' "WITH c (j) AS (SELECT readfile('c.json')) SELECT j->>'\$.metric',
-        j->>'\$.by', j->>'\$.groups[2].group', j->>'\$.groups[2].verdict', j->>'\$.groups[3].verdict',
-        json_array_length(j, '\$.job_ratios') FROM c"
+    expect_json 'time|x|3|slower|not slower|8' metric by 'groups[2].'{group,verdict} 'groups[3].verdict' \
+        "json_array_length(j, '\$.job_ratios')"
 }
 
 a_rate__less_is_slower()
 {
     two_databases 1.1
-    for db in before now; do
-        sqlite3 "$db.db" "UPDATE sweep SET maximise = 1"
-    done
+    sqlite3 before.db "UPDATE sweep SET maximise = 1; ATTACH 'now.db' AS now; UPDATE now.sweep SET maximise = 1"
     run_meshsweep compare now.db before.db --fail-slower 5%
     expect_only_stdout_contains 1 'time (higher is better), before.db against now.db'
     expect_said only_stdout_contains 0 '  not slower by 5 %' compare before.db now.db --fail-slower 5%
-}
-
-markdown__a_table_for_a_summary()
-{
-    two_databases 1.08
-    sqlite3 now.db "DELETE FROM job WHERE id = 2"
-    run_meshsweep compare before.db now.db --fail-slower 5% --markdown
-    expect_only_stdout_contains 1 '### time (s, lower is better): now.db against before.db'
-    expect_stdout_contains \
-        '| | jobs | runs of each | ratio (above 1 is slower) | at least (99.5 % sure) | at most (95 % sure) | |'
-    expect_stdout_contains '| all | 7 | 3 | 1.08 | 1.07' '| slower by 8 %, and certainly by more than the limit |'
-    expect_stdout_contains '| slowest jobs | time before | now | ratio |' '- in only one database: 1 before, 0 now'
-}
-
-failed_now__said()
-{
-    two_databases 1
-    sqlite3 now.db "UPDATE job SET state = 'pending' WHERE id = 3; UPDATE job SET state = 'running' WHERE id = 3;
-        UPDATE job SET state = 'failed', failure = 'oom' WHERE id = 3"
-    run_meshsweep compare before.db now.db --fail-slower 5%
-    expect_only_stdout_contains 0 'ok before, failed now: 1 (for example job 3)'
 }
 
 # Both databases learn what the sweep file says now; nothing runs again.
@@ -133,18 +120,13 @@ own_metric__made_one_by_an_expression()
     take_up_file
     run_meshsweep compare before.db now.db --metric duration_seen
     expect_only_stdout_contains 0 'duration_seen (lower is better), now.db against before.db: 8 jobs in common'
+    # Of the objective, one that has failed since.
+    sqlite3 now.db "UPDATE job SET state = 'pending' WHERE id = 3; UPDATE job SET state = 'running' WHERE id = 3;
+        UPDATE job SET state = 'failed', failure = 'oom' WHERE id = 3"
+    expect_verdict 0 'ok before, failed now: 1 (for example job 3)'
 }
 
-one_run_of_each__singular()
-{
-    two_databases 1
-    sed -i 's/^repeat = 3/repeat = 1/; s/^x = .*/x = [1, 2, 3]/' sweep.toml
-    rm -f before.db now.db
-    take_up_file
-    expect_said only_stdout_contains 0 '6 jobs, 1 run of each on each side' compare before.db now.db
-}
-
-nothing_in_common__said()
+nothing_in_common_or_wrong_use__one_sentence()
 {
     two_databases 1
     sed -i 's/^x = .*/x = [7, 8]/' sweep.toml
@@ -155,11 +137,7 @@ matched by key, so use the same sweep file with the same command"
     sqlite3 now.db "DELETE FROM summary"
     run_meshsweep compare before.db now.db --fail-slower 5%
     expect_only_stderr_contains 4 'no job has a value of time in both databases; of 8 jobs in common'
-}
-
-wrong_use__one_sentence()
-{
-    two_databases 1
+    # What cannot be compared at all.
     expect_said only_stderr 2 'meshsweep: compare: name two jobs, or two databases: meshsweep compare 4 7, meshsweep '\
 'compare BEFORE.db NOW.db' compare before.db --fail-slower 5%
     for wrong in 5 -5% 0% % x%; do

@@ -5,7 +5,8 @@
 # The sweep has x=1, 2 and 4, three seeds each: 2 has the luckiest seed, 4 the best mean.
 lucky_sweep() # LINE...
 {
-    toml sweep: objective=max:rate LINES job: command='["sh", "job.sh", "{layers}", "{num_hosts}", "{x}", "{seed}"]' \
+    rm -rf results.db*
+    toml sweep: objective=max:rate "$@" job: command='["sh", "job.sh", "{layers}", "{num_hosts}", "{x}", "{seed}"]' \
         job.metrics.rate: regex='rate ([0-9.]+)' unit=samples/s model:: name=small layers=1 \
         model:: name=large layers=2 cluster_spec: num_hosts=1,2 num_devices_per_host=2 \
         training_spec: seed=1,2,3 parallel_spec: x=1,2,4 local: several_hosts=true >sweep.toml
@@ -19,15 +20,14 @@ esac
 [ "$3-$4" != "${LOSE-}" ] || exit 1
 echo "rate $((rate * $2 / $1))"
 END
-    local lines
-    lines=$(printf '%s\\n' "$@")
-    sed -i "s/^LINES$/${lines%\\\\n}/" sweep.toml
-    rm -rf results.db*
 }
 
 replicates__the_mean_wins_not_the_lucky_seed()
 {
     lucky_sweep 'replicate = ["seed"]'
+    # x=4 has a replicate that has not run: what has all of them goes first.
+    run_silently 0 --limit 8 --only 'layers = 1 AND num_hosts = 1'
+    expect_said only_stdout_contains 0 'highest rate 127.667 samples/s' best
     expect_run silent 0 run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
     expect_sql '1|154.0|3|154.0|4|2|128.0|3|3|52.0|3' "SELECT a.rank, a.rate, a.replicates, a.replicates_median, a.x,
         b.rank, round(b.rate), b.replicates, c.rank, c.rate, c.replicates FROM ranking AS a, ranking AS b, ranking AS c
@@ -39,9 +39,7 @@ replicates__the_mean_wins_not_the_lucky_seed()
     # The seeds of x=2 differ so much that it may be as good.
     expect_stdout_contains 'cannot be told apart from 1 other (95 %)'
     expect_run only_stdout 0 best --json
-    mv .stdout best.json
-    expect_sql '154|3|0|1' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.value',
-        j->>'\$.replicates.ok', j->>'\$.replicates.failed', j->>'\$.replicates.alike' FROM b"
+    expect_json '154|3|0|1' value replicates.{ok,failed,alike}
     expect_said only_stdout_contains 0 'best so far: rate 154 samples/s, mean of 3 replicates (median 154, ' status
     expect_run only_status 0 report -o report.html
     expect "grep -q 'Values are means over replicates' report.html"
@@ -82,18 +80,7 @@ digits__json__as_in_csv()
     done
 }
 
-replicates__not_all_ended__those_that_have_go_first()
-{
-    lucky_sweep 'replicate = ["seed"]'
-    run_silently 0 --limit 8 --only 'layers = 1 AND num_hosts = 1'
-    expect_run only_stdout 0 best
-    # x=4 has a replicate that has not run: what has all of them goes first.
-    expect_stdout_contains 'highest rate 127.667 samples/s'
-    run_silently 0 --only 'layers = 1 AND num_hosts = 1'
-    expect_said only_stdout_contains 0 'highest rate 154 samples/s' best
-}
-
-replicates__one_failed__counted()
+replicates__one_failed_or_compared__counted_and_paired()
 {
     lucky_sweep 'replicate = ["seed"]'
     sed -i 's/^\[job\]/[job]\nenv = { LOSE = "4-2" }/' sweep.toml
@@ -101,10 +88,7 @@ replicates__one_failed__counted()
     run_meshsweep best
     expect_only_stdout_contains 0 \
         'mean of 2 replicates (median 154, 95 % interval 128.588 to 179.412, from 152 to 156), 1 failed'
-}
-
-replicates__compared__pairs_of_configurations()
-{
+    # Pairs are of configurations.
     lucky_sweep 'replicate = ["seed"]'
     run_silently 0
     expect_said only_stdout_contains 0 '4 against 1: 4 pairs ran on both sides' compare --by x=1,4
@@ -126,12 +110,11 @@ esac
 END
     expect_run silent 0 run -j2 --progress none --only 'layers = 1 AND num_hosts = 1'
     expect_run only_stdout 0 best --json
-    mv .stdout best.json
     # The job in the middle stands for each.
     expect_sql '4|2|154.0|67.0
 2|2|128.0|2.0
 1|2|52.0|1.0' "SELECT x, seed, round(p.value ->> '\$.values.rate'), round(p.value ->> '\$.values.cost')
-        FROM json_each(readfile('best.json'), '\$.pareto') AS p JOIN results ON job = p.value ->> 'job'"
+        FROM json_each(readfile('.stdout'), '\$.pareto') AS p JOIN results ON job = p.value ->> 'job'"
     expect_said only_stdout_contains 0 '(Pareto set): highest rate, lowest cost; means of replicates' best
 }
 
@@ -188,9 +171,7 @@ groups__a_winner_each_and_no_headline()
     expect_run only_stdout 0 best --out winner --group 'model.name=small, num_hosts=2'
     expect "[ -x winner/command.sh ]"
     expect_run only_stdout 0 status --json
-    mv .stdout status.json
-    expect_sql '1|4|77' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->'\$.best' IS 'null',
-        json_array_length(j, '\$.winners'), j->>'\$.winners[0].value' FROM s"
+    expect_json '77|1|4' 'winners[0].value' "(j -> 'best') IS 'null'" "json_array_length(j, '\$.winners')"
     expect_sql '4' "SELECT count(*) FROM ranking WHERE rank = 1"
     expect_said only_stdout_contains 0 'best rate so far of each group:' status
     expect_run only_status 0 report -o report.html

@@ -3,7 +3,7 @@
 . "${0%/*}/lib.sh"
 
 # A server whose throughput and latency rise with the load; the larger batch is faster where few ask.
-curve_sweep() # READERS on standard input
+curve_sweep() # WORD OF toml...
 {
     cat >bench.sh <<'END'
 cd "$MESHSWEEP_JOB_DIR" || exit
@@ -15,23 +15,15 @@ printf '{"runs": [{"concurrency": 4, "rate": 7}, {"concurrency": 16, "rate": 9},
 END
     toml sweep: objective=max:throughput subject_to='p99_ttft <= 200' job: \
         command='["/bin/sh", "{config_dir}/bench.sh", "{batch}"]' job_dir=true \
-        training_spec: batch=10,20 >sweep.toml
-    cat >>sweep.toml
-}
-
-by_regex()
-{
-    curve_sweep < <(toml job.metrics.throughput: regex='throughput: ([0-9]+) .*' better=max \
-        job.metrics.p99_ttft: regex='p99: ([0-9]+)' unit=ms)
-    sed -i "s/^regex = 'thr.*/regex = 'throughput: ([0-9]+) p99: [0-9]+'/" sweep.toml
+        training_spec: batch=10,20 "$@" >sweep.toml
 }
 
 # 64 has the most throughput and is too slow: 16 counts, with its own latency.
 curve__under_a_limit__the_best_point_that_meets_it()
 {
-    curve_sweep < <(toml job.metrics.throughput: jsonl=rate file=bench.jsonl per=load.concurrency better=max \
-        unit=tokens/s job.metrics.p99_ttft: jsonl=p99 file=bench.jsonl per=load.concurrency \
-        metrics.per_ms: expression='throughput / p99_ttft')
+    curve_sweep job.metrics.throughput: jsonl=rate file=bench.jsonl per=load.concurrency better=max unit=tokens/s \
+        job.metrics.p99_ttft: jsonl=p99 file=bench.jsonl per=load.concurrency \
+        metrics.per_ms: expression='throughput / p99_ttft'
     run_silently 0
     expect_sql "10|180.0|170.0|16|16
 20|280.0|180.0|16|16" "SELECT batch, throughput, p99_ttft, s.point, (SELECT point FROM summary AS p WHERE p.attempt_id =
@@ -51,13 +43,24 @@ curve__under_a_limit__the_best_point_that_meets_it()
     expect_said only_stdout_contains 0 'results.db' check results.db
     expect_run only_status 0 report -o report.html
     expect_file_contains report.html '"throughput":"load.concurrency"'
+    # Another limit is asked of what was measured, without a run.
+    sed -i 's/<= 200/<= 100/' sweep.toml
+    run_silently 0
+    expect_sql "4|4" "SELECT min(point), max(point) FROM summary WHERE name = 'throughput'"
+    # A condition that no point meets leaves the others.
+    sed -i 's/^subject_to.*/subject_to = ["p99_ttft <= 100", "max_rss < 1"]/' sweep.toml
+    expect_run only_status 0 run --progress none
+    expect_sql "4|4" "SELECT min(point), max(point) FROM summary WHERE name = 'throughput'"
+    sed -i 's/<= 100/<= 1/' sweep.toml
+    expect_run only_status 0 run --progress none
+    expect_sql "2" "SELECT count(DISTINCT attempt_id) FROM breach"
 }
 
 # A server that is asked three times at each load.
 curve__several_samples_of_a_point__one_row()
 {
-    curve_sweep < <(toml job.metrics.throughput: jsonl=rate file=bench.jsonl per=load.concurrency better=max take=max \
-        job.metrics.p99_ttft: jsonl=p99 file=bench.jsonl per=load.concurrency)
+    curve_sweep job.metrics.throughput: jsonl=rate file=bench.jsonl per=load.concurrency better=max take=max \
+        job.metrics.p99_ttft: jsonl=p99 file=bench.jsonl per=load.concurrency
     sed -i 's/^for c in .*/for c in 1 16 64 16 1 16; do set -- $(($1 + 2))/' bench.sh
     run_silently 0
     run_meshsweep show 1
@@ -72,27 +75,11 @@ $'at load.concurrency 16: 300\n  throughput at load.concurrency 64: 480\n' \
     expect "[ \$(wc -l <.stdout) = 7 ]"
 }
 
-# Another limit is asked of what was measured, without a run.
-curve__another_limit__another_point()
-{
-    curve__under_a_limit__the_best_point_that_meets_it >/dev/null
-    sed -i 's/<= 200/<= 100/' sweep.toml
-    run_silently 0
-    expect_sql "4|4" "SELECT min(point), max(point) FROM summary WHERE name = 'throughput'"
-    # A condition that no point meets leaves the others.
-    sed -i 's/^subject_to.*/subject_to = ["p99_ttft <= 100", "max_rss < 1"]/' sweep.toml
-    expect_run only_status 0 run --progress none
-    expect_sql "4|4" "SELECT min(point), max(point) FROM summary WHERE name = 'throughput'"
-    sed -i 's/<= 100/<= 1/' sweep.toml
-    expect_run only_status 0 run --progress none
-    expect_sql "2" "SELECT count(DISTINCT attempt_id) FROM breach"
-}
-
 curve__by_regex_and_json__the_second_group_and_the_member()
 {
-    curve_sweep < <(toml job.metrics.throughput: regex='throughput: ([0-9]+) p99: ([0-9]+)' per=p99 better=max \
+    curve_sweep job.metrics.throughput: regex='throughput: ([0-9]+) p99: ([0-9]+)' per=p99 better=max \
         job.metrics.p99_ttft: regex='p99: ([0-9]+)' job.metrics.rate: json='runs.*.rate' file=bench.json \
-        per=concurrency better=max)
+        per=concurrency better=max
     run_silently 0
     expect_sql "9.0|16|2" "SELECT value, point, reported FROM summary WHERE name = 'rate' AND attempt_id = 1"
     expect_sql "20|170|650|4" "SELECT min(step), sum(iif(value = 180, step, 0)), max(step), count(*) FROM metric
@@ -102,8 +89,8 @@ curve__by_regex_and_json__the_second_group_and_the_member()
 # A curve that the file reads otherwise is another definition.
 curve__that_becomes_one__read_anew()
 {
-    curve_sweep < <(toml job.metrics.throughput: jsonl=rate file=bench.jsonl better=max \
-        job.metrics.p99_ttft: jsonl=p99 file=bench.jsonl)
+    curve_sweep job.metrics.throughput: jsonl=rate file=bench.jsonl better=max \
+        job.metrics.p99_ttft: jsonl=p99 file=bench.jsonl
     expect_run only_status 0 run --progress none
     expect_sql "1" "SELECT count(*) FROM definition WHERE name = 'throughput'"
     sed -i 's/^file = .*/&\nper = "load.concurrency"/' sweep.toml
@@ -114,8 +101,8 @@ curve__that_becomes_one__read_anew()
 
 curve__with_what_it_cannot_have__said()
 {
-    by_regex
-    sed -i 's/^unit = "ms"/per = "concurrency"\nwarmup = 1/' sweep.toml
+    curve_sweep job.metrics.throughput: regex='throughput: ([0-9]+) p99: [0-9]+' better=max \
+        job.metrics.p99_ttft: regex='p99: ([0-9]+)' per=concurrency warmup=1
     run_meshsweep check
     expect_only_stderr_contains 2 'per cannot be combined with warmup' 'group'
 }
