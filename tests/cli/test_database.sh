@@ -55,22 +55,17 @@ readers__beside_a_run__never_find_it_locked()
 
 # --- names and kinds of files ---
 
-database__empty_name__refused()
-{
-    small_sweep sweep.toml
-    expect_refused 2 '-d: the file name is empty; name a database' run -d ''
-    expect_refused 2 '-d: the file name is empty; name a database' status -d ''
-}
-
-database__directory_or_no_regular_file__refused()
+database__no_name_a_directory_or_no_regular_file__refused()
 {
     small_sweep sweep.toml
     mkdir place
     mkfifo pipe
-    expect_refused 1 'database place: it is a directory; name a file with -d' run -d place
-    expect_refused 1 'database place: it is a directory; name a file with -d' plan -d place
-    expect_refused 1 'database pipe: it is not a regular file; name a file with -d' run -d pipe
-    expect_refused 1 'database pipe: it is not a regular file; name a file with -d' status -d pipe
+    expect_refused 2 '-d: the file name is empty; name a database' run -d ''
+    expect_refused 2 '-d: the file name is empty; name a database' status -d ''
+    for command in run plan status; do
+        expect_refused 1 'database place: it is a directory; name a file with -d' $command -d place
+        expect_refused 1 'database pipe: it is not a regular file; name a file with -d' $command -d pipe
+    done
     expect_refused 1 'database absent/x.db: its directory does not exist; create it, or name another file with -d' \
         run -d absent/x.db
     expect "! ls | grep -e '\.lock' -e '\.db'"
@@ -85,6 +80,13 @@ database__name_that_sqlite_takes_for_another_thing__is_a_file()
     expect_file 'file:a?mode=memory#%41'
     run_meshsweep results -d 'file:a?mode=memory#%41' --columns job --format csv
     expect_only_stdout 0 $'job\r\n1\r\n2\r\n3\r\n4\r'
+    # An empty file is filled, and one that was truncated told.
+    : >results.db
+    run_silently 0
+    expect_sql 4 "SELECT count(*) FROM job"
+    head -c 30000 results.db >cut.db
+    expect_said only_stderr_matches 1 'database cut.db: .*(damaged|malformed)' run -d cut.db
+    expect_run only_status 1 check -d cut.db
 }
 
 database__path_longer_than_sqlite_takes__limit_said()
@@ -129,25 +131,9 @@ database__of_another_kind__refused_and_left_alone()
 results.db.lock text.db)\" ]"
 }
 
-database__empty_file__is_filled()
-{
-    small_sweep sweep.toml
-    : >results.db
-    run_silently 0
-    expect_sql 4 "SELECT count(*) FROM job"
-}
-
-database__truncated__said()
-{
-    small_run
-    head -c 30000 results.db >cut.db
-    expect_said only_stderr_matches 1 'database cut.db: .*(damaged|malformed)' run -d cut.db
-    expect_run only_status 1 check -d cut.db
-}
-
 # --- no right to write ---
 
-database__in_a_read_only_directory__read_but_not_run()
+database__in_a_read_only_directory_or_file__read_but_not_run()
 {
     mkdir place
     cd place || exit
@@ -163,10 +149,7 @@ database__in_a_read_only_directory__read_but_not_run()
 '.*/place/results.db.lock: '\
 '(Read-only file system|Permission denied)$'
     expect_sql 4 "SELECT count(*) FROM job" place/results.db
-}
-
-database__read_only_file__not_run()
-{
+    # A file alone.
     small_run
     run_read_only results.db -- run
     expect_only_stderr_contains 1 'meshsweep: database results.db: attempt to write a readonly database: it cannot be '\
@@ -299,24 +282,22 @@ saved in $1; move that file back and start again"
     expect_sql "4" "SELECT count(*) FROM job WHERE state = 'ok'"
 }
 
+# With its log and its lock, and alone, where something has the name already.
 database__deleted_during_a_run__is_saved()
 {
-    waiting_sweep
-    start_first_job
-    echo "taken" >results.db.saved
-    rm results.db
-    touch go
-    expect_saved results.db.saved-2
+    for saved in results.db.saved results.db.saved-2; do
+        rm -f go
+        waiting_sweep
+        start_first_job
+        case $saved in
+        results.db.saved) rm results.db results.db-wal results.db-shm results.db.lock ;;
+        *) echo "taken" >results.db.saved && rm results.db ;;
+        esac
+        touch go
+        expect_saved "$saved"
+        rm results.db
+    done
     expect_file_contains results.db.saved taken
-}
-
-database__deleted_with_its_log_and_lock__is_saved()
-{
-    waiting_sweep
-    start_first_job
-    rm results.db results.db-wal results.db-shm results.db.lock
-    touch go
-    expect_saved results.db.saved
 }
 
 database__replaced_during_a_run__is_saved()
@@ -347,40 +328,28 @@ job_files__deleted_during_a_run__made_again()
     expect_file "results.db.d/$(sql "SELECT directory FROM attempt WHERE job_id = 4")/output.log"
 }
 
-job_files__of_ok_and_failed_jobs__are_their_owners_alone()
-{
-    small_sweep sweep.toml
-    echo 'echo "score: 1"; [ $1 = 1 ]' >job.sh
-    umask 0
-    run_silently 3
-    expect "[ \"\$(find results.db.d -type d -printf '%m\n' | sort -u)\" = 700 ]"
-    expect "[ \"\$(find results.db.d -name output.log -printf '%m\n' | sort | uniq -c | xargs)\" = '4 600' ]"
-}
-
 # Modes of the database, of what stands beside it and of what is made for the attempts.
 modes()
 {
     find results.db results.db.d ! -path '*/slots*' -printf '%m %f\n' | sed 's/ [0-9a-f]\{16\}$/ KEY/' | sort -u | xargs
 }
 
-database__made_by_any_command__is_its_owners_alone()
+database__made_by_any_command_or_shared__its_owners_alone_or_as_the_umask_lets()
 {
     local alone='600 output.log 600 results.db 700 1 700 KEY 700 results.db.d'
     small_sweep sweep.toml
     echo 'echo "score: 1"; [ "$1" = 1 ]' >job.sh
     umask 0
     run_silently 3
-    expect "[ \"\$(modes)\" = '$alone' ]"
+    expect "[ \"\$(modes)\" = '$alone' ]" "[ \"\$(find results.db.d -type d -printf '%m\n' | sort -u)\" = 700 ]"
     expect_run only_stdout 0 merge results.db -o all.db
     expect "[ \"\$(stat -c %a all.db)\" = 600 ]"
     # Permissions that a person has decided on stay.
     chmod 640 results.db
     run_silently 3
     expect "[ \"\$(stat -c %a results.db)\" = 640 ]"
-}
-
-database__shared__readable_as_the_umask_lets()
-{
+    # One that is shared.
+    rm -rf results.db* all.db*
     small_sweep sweep.toml
     echo 'echo "score: 1"; [ "$1" = 1 ]' >job.sh
     umask 022
@@ -411,11 +380,7 @@ exports__of_a_database__as_private_as_that()
         expect "[ \"\$(stat -c %a page.html rows.csv out/job.json out/sweep.toml | sort -u)\" = $mode ]"
         expect "[ -x out/command.sh ] && [ \$((0\$(stat -c %a out/command.sh) & 0444)) = \$((0$mode & 0444)) ]"
     done
-}
-
-exports__under_a_strict_umask__keep_to_it()
-{
-    small_run
+    # A strict umask is kept to.
     umask 077
     expect_run only_stderr 0 export --all -o all.csv
     expect "[ \"\$(stat -c %a all.csv)\" = 600 ]"

@@ -21,28 +21,25 @@ printf 'n,t\n1,5\n2,6\n' >"$MESHSWEEP_JOB_DIR/o.csv"
 END
 }
 
-run_it() # FILE-AND-OPTIONS
-{
-    run_meshsweep run --progress none "$@"
-    expect_no_stdout
-}
-
-run_quietly()
-{
-    expect_after silent 0 run_it "$@"
-}
-
 # The present sweep file, run again: what is said of a metric whose definition has changed.
 expect_renewed() # METRIC TEXT [ARGS]
 {
     expect_said only_stderr 0 "meshsweep: $1: its definition has changed; $2" run --progress none -c s.toml "${@:3}"
 }
 
+# Another definition of t for the same jobs: what is said, and the values.
+expect_changed() # TEXT VALUES VALUES-OF-X WORD-OF-METRIC...
+{
+    step_sweep "${@:3}"
+    expect_renewed t "$1"
+    expect_values "$2"
+}
+
 # The sweep is run, and has nothing to say.
 measured() # VALUES-OF-X WORD-OF-METRIC...
 {
     step_sweep "$@"
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
 }
 
 values() # [DATABASE]
@@ -69,11 +66,9 @@ changed_definition__jobs_that_print_the_same__have_the_same_number()
     while IFS='|' read -r change value said; do
         rm -rf results.db*
         cp -r first/. .
-        step_sweep 1,2,3 "$(printf '%b' "$change")"
-        expect_renewed t "$said of 2 runs"
-        expect_values "1:$value 2:$value 3:$value"
+        expect_changed "$said of 2 runs" "1:$value 2:$value 3:$value" 1,2,3 "$(printf '%b' "$change")"
         # A second time there is nothing to do, and nothing to say.
-        run_quietly -c s.toml
+        run_silently 0 -c s.toml
         expect_said only_stdout_contains 0 "lowest t ${value%.0}" best
     done <<'END'
 regex = 'step ([0-9]+) ms'\ntake = "mean"\nwarmup = 1|100.0|made anew from the samples
@@ -89,29 +84,20 @@ END
 }
 
 # These keys say nothing of how the number is read or taken.
-other_keys__changed__nothing_is_made_anew()
+unit_or_other_keys__changed__converted_or_nothing_made_anew()
 {
     measured 1,2 "$regex"
     for change in 'better = "min"' 'means = "step-time"' 'unit = "ms"'; do
         measured 1,2 "$regex" "$change"
         expect_values "1:100.0 2:100.0"
     done
-}
-
-unit__changed__what_was_measured_is_converted()
-{
-    measured 1,2 "$regex" unit=ms
-    step_sweep 1,2 "$regex" unit=s
-    expect_renewed t "made anew from the samples of 2 runs, in s instead of ms"
-    expect_values "1:0.1 2:0.1"
+    # The last one has said the unit: what was measured is converted.
+    expect_changed "made anew from the samples of 2 runs, in s instead of ms" "1:0.1 2:0.1" 1,2 "$regex" unit=s
     expect_sql "0.9|0.1" "SELECT max(value), min(value) FROM metric"
-    step_sweep 1,2 "$regex" unit=tokens/s
-    expect_renewed t "left out, of 2 runs: it was measured in s, which cannot be converted to tokens/s"
-    expect_values "1:none 2:none"
+    expect_changed "left out, of 2 runs: it was measured in s, which cannot be converted to tokens/s" \
+        "1:none 2:none" 1,2 "$regex" unit=tokens/s
     # Nothing is lost: the samples are there for the next change of mind.
-    step_sweep 1,2 "$regex" unit=ms
-    expect_renewed t "made anew from the samples of 2 runs, in ms instead of s"
-    expect_values "1:100.0 2:100.0"
+    expect_changed "made anew from the samples of 2 runs, in ms instead of s" "1:100.0 2:100.0" 1,2 "$regex" unit=ms
 }
 
 # Whoever changes a scale says what unit comes of it: the text has none.
@@ -120,11 +106,10 @@ scale_and_unit__changed_at_once__the_same_from_output_and_samples()
     measured 1,2 "$regex" unit=ms
     cp results.db a.db
     rm -r results.db.d/"$(sql "SELECT directory FROM attempt WHERE id = 1")"
-    step_sweep 1,2 "$regex" unit=s scale=0.001
-    expect_renewed t "made anew from the samples of 1 run; read again from the output of 1 run"
-    expect_values "1:0.1 2:0.1"
+    expect_changed "made anew from the samples of 1 run; read again from the output of 1 run" "1:0.1 2:0.1" \
+        1,2 "$regex" unit=s scale=0.001
     step_sweep 3 "$regex" unit=s scale=0.001
-    run_quietly -c s.toml -d b.db
+    run_silently 0 -c s.toml -d b.db
     expect_run only_status 0 merge a.db b.db -o all.db
     expect_values "1:0.1 2:0.1 3:0.1" all.db
     step_sweep 2 regex='total ([0-9]+) ms' unit=tokens
@@ -137,27 +122,10 @@ unit__taken_out_of_the_file__stays_what_it_was()
     measured 1,2 "$regex" unit=s
     measured 1,2,3 "$regex"
     expect_sql s "SELECT unit FROM metric_definition"
-    step_sweep 1,2,3 "$regex" unit=ms
-    expect_renewed t "made anew from the samples of 3 runs, in ms instead of s"
-    expect_values "1:100000.0 2:100000.0 3:100000.0"
-}
-
-# A reader that looks at the unit beside a number cannot do so without one to convert it to.
-unit__taken_from_a_reader_of_units__output_read_again()
-{
-    step_sweep 1 key=t unit=s
-    sed -i 's/^command.*/command = ["echo", "t: 900 ms", "{x}"]/' s.toml
-    run_quietly -c s.toml
-    expect_values "1:0.9"
-    sed -i '/^unit/d' s.toml
-    expect_renewed t "left out, of 1 run: it was read in another way, and the present reader finds nothing in its \
-output"
-    expect_values "1:none"
-}
-
-# The number was right and its label was not: the page on the database has the line.
-unit__wrong_from_the_start__corrected_before_the_next_run()
-{
+    expect_changed "made anew from the samples of 3 runs, in ms instead of s" \
+        "1:100000.0 2:100000.0 3:100000.0" 1,2,3 "$regex" unit=ms
+    # The number was right and its label was not: the page on the database has the line.
+    rm -rf results.db*
     measured 1,2 "$regex" unit=ms
     sql "UPDATE definition SET unit = 's' WHERE name = 't'"
     measured 1,2 "$regex" unit=s
@@ -165,22 +133,34 @@ unit__wrong_from_the_start__corrected_before_the_next_run()
     expect_sql s "SELECT unit FROM metric_definition"
 }
 
+# A reader that looks at the unit beside a number cannot do so without one to convert it to.
+unit__taken_from_a_reader_of_units__output_read_again()
+{
+    step_sweep 1 key=t unit=s
+    sed -i 's/^command.*/command = ["echo", "t: 900 ms", "{x}"]/' s.toml
+    run_silently 0 -c s.toml
+    expect_values "1:0.9"
+    sed -i '/^unit/d' s.toml
+    expect_renewed t "left out, of 1 run: it was read in another way, and the present reader finds nothing in its \
+output"
+    expect_values "1:none"
+}
+
 reader__changed_and_the_output_is_gone__left_out_with_the_reason()
 {
     measured 1,2 "$regex"
     mv results.db.d kept
     step_sweep 1,2,3 regex='total ([0-9]+) ms'
-    expect_after status 0 run_it -c s.toml
+    run_ended 0 -c s.toml
     expect_stderr_contains "meshsweep: t: its definition has changed; left out, of 2 runs: it was read in another way, \
 and its output "
     expect_stderr_contains "/output.log is gone"
     expect_values "1:none 2:none 3:1000.0"
-    expect_said only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
-and its output " best
-    expect_said only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
-and its output " status
-    expect_said only_stdout_contains 0 "not compared: 2 ok jobs without a number: it was read in another way, \
-and its output " compare --by x
+    expect_each only_stdout_contains 0 <<'END'
+best|not compared: 2 ok jobs without a number: it was read in another way, and its output 
+status|not compared: 2 ok jobs without a number: it was read in another way, and its output 
+compare --by x|not compared: 2 ok jobs without a number: it was read in another way, and its output 
+END
     expect_run only_stderr 0 report -o report.html
     expect_file_contains report.html "not compared: 2 ok jobs without a number: it was read in another way"
     expect_said only_stdout_contains 0 '"unranked_jobs":	2' best --json
@@ -197,7 +177,7 @@ output__cut__is_no_base_for_a_number()
     head -n 2 "$log" >short
     cp short "$log"
     step_sweep 1,2 regex='total ([0-9]+) ms'
-    expect_after status 0 run_it -c s.toml
+    run_ended 0 -c s.toml
     expect_stderr_contains "read again from the output of 1 run; left out, of 1 run: it was read in another way, \
 and its output "
     expect_stderr_contains " was cut"
@@ -213,11 +193,11 @@ thinned_samples__definition_changed__as_if_read_under_it()
             job.metrics.t: regex='"t ([0-9]+)"' "$1" >s.toml
     }
     thinned_sweep 'take = "max"'
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
     mv results.db.d kept
     while IFS='|' read -r lines value; do
         thinned_sweep "$(printf '%b' "$lines")"
-        expect_after status 0 run_it -c s.toml
+        run_ended 0 -c s.toml
         expect_stderr_contains "meshsweep: t: its definition has changed; made anew from the samples of 1 run"
         expect_sql "$value" "SELECT t FROM results"
     done <<'END'
@@ -232,7 +212,7 @@ END
     thinned_sweep 'take = "mean"
 warmup = 140000
 unit = "s"'
-    expect_after status 0 run_it -c s.toml
+    run_ended 0 -c s.toml
     expect_stderr_matches "left out, of 1 run: other samples count, only 105001 of its 210000 are kept, and its output \
 .*/output.log is gone"
     cp -r kept/. results.db.d/
@@ -261,7 +241,7 @@ regex = 'total ([0-9]+) ms'"
     step_sweep 1,2 "$total"
     expect_renewed total "read again from the output of 1 run"
     expect_sql "1000.0|1000.0" "SELECT group_concat(total, '|') FROM results"
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
 }
 
 metric__computed_for_a_while_or_added__left_out_with_the_reason_where_the_output_is_gone()
@@ -274,7 +254,7 @@ metric__computed_for_a_while_or_added__left_out_with_the_reason_where_the_output
     expect_values "1:2000.0 2:2000.0"
     rm -r results.db.d
     step_sweep 1,2,3 "$regex" job.metrics.v: regex='total ([0-9]+) ms'
-    expect_after status 0 run_it -c s.toml
+    run_ended 0 -c s.toml
     expect_stderr_contains "meshsweep: t: its definition has changed; left out, of 2 runs: $why"
     expect_stderr_contains "meshsweep: v: its definition has changed; left out, of 2 runs: $why"
     expect_values "1:none 2:none 3:100.0"
@@ -311,7 +291,7 @@ two_sweep_files__one_name_read_differently__do_not_share_a_column()
     measured 1,2 "$regex"
     step_sweep 7 regex='total ([0-9]+) ms'
     sed -i 's/"steps"/"totals"/' s.toml
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
     expect_sql "1|
 2|
 7|1000.0" "SELECT x, t FROM results ORDER BY x"
@@ -332,18 +312,18 @@ no_metric__reader_mended__ok_without_running_again()
     expect_sql "no-metric|2" "SELECT failure, count(*) FROM job GROUP BY 1"
     mv "$(find results.db.d -name output.log | sort | head -n 1)" kept.log
     step_sweep 1,2 "$regex"
-    expect_after status 3 run_it -c s.toml
+    run_ended 3 -c s.toml
     expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
     expect_sql "failed|no-metric|
 ok||100.0" "SELECT state, failure, t FROM results ORDER BY state"
     # One that is missing is read when it is there.
     mv kept.log "$(find results.db.d -mindepth 2 -type d | sort | head -n 1)/output.log"
-    expect_after status 0 run_it -c s.toml
+    run_ended 0 -c s.toml
     expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
     expect_values "1:100.0 2:100.0"
     expect_sql "2|2" "SELECT count(*), sum(state = 'ok') FROM attempt"
     expect_sql "read again with other readers: it had been no-metric" "SELECT DISTINCT message FROM attempt"
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
     expect_said only_stdout 0 "results.db: all well" check -d results.db
 }
 
@@ -353,7 +333,7 @@ no_metric__of_a_computed_objective__ok_when_all_it_reads_is_there()
     sed -i 's/min:t/max:rate/; s/^x = .*/x = [1]/' s.toml
     run_ended 3 -c s.toml
     sed -i "s/^regex.*/$regex/" s.toml
-    expect_after status 0 run_it -c s.toml
+    run_ended 0 -c s.toml
     expect_stderr "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now"
     expect_sql "ok|100.0|10.0" "SELECT state, t, rate FROM results"
     expect_said only_stdout_contains 0 "highest rate 10, job 1" best
@@ -365,7 +345,7 @@ objective__changed_to_one_that_ended_in_nan__cannot_win()
     toml sweep: objective=min:t job: command='["printf", "t: %s\nloss: %s\nloss: %s\n", "{x}", "{x}", "{last}"]' \
         job.metrics.t: key=t job.metrics.loss: key=loss parallel_spec: '"(x, last)" = [[1, "nan"], [2, "3"]]' \
         >s.toml
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
     expect_sql "1|1.0
 2|2.5" "SELECT x, loss FROM results ORDER BY x"
     sed -i 's/min:t/min:loss/' s.toml
@@ -373,12 +353,12 @@ objective__changed_to_one_that_ended_in_nan__cannot_win()
 fails as diverged"
     expect_said only_stdout_contains 0 "lowest loss 2.5, job 2" best
     expect_stdout_contains "not compared: 1 ok job without a number: its last sample is not a finite number"
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
     sed -i 's/min:loss/min:t/' s.toml
     run_ended 0 -c s.toml
     expect_sql "1|1.0
 2|2.5" "SELECT x, loss FROM results ORDER BY x"
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
 }
 
 # NaN at the end is a failure of another kind, which reading does not mend.
@@ -389,7 +369,7 @@ no_metric__output_that_ends_in_nan__stays_failed()
     run_ended 3 -c s.toml
     expect "[ $(cat results.db.d/*/*/output.log | grep -c '^t: ') = 2 ]"
     sed -i 's/^regex.*/key = "t"/' s.toml
-    expect_after only_stdout 3 run_it -c s.toml
+    run_silently 3 -c s.toml
     expect_sql "failed|diverged" "SELECT state, failure FROM job"
 }
 
@@ -409,7 +389,7 @@ repeated_sweep() # REPEAT
 even_repeats__everywhere__their_median()
 {
     repeated_sweep 2
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
     expect_values "1:20.0 2:25.5"
     expect_sql "80.0|74.5" "SELECT group_concat(u, '|') FROM (SELECT u FROM results ORDER BY x)"
     expect_said only_stdout_contains 0 "lowest t 20, job 1" best
@@ -422,7 +402,7 @@ even_repeats__everywhere__their_median()
 2	25.5" results --columns x,t --sort x --format tsv
     # Wanted more often, the median is of all.
     repeated_sweep 3
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
     expect_values "1:30.0 2:26.0"
     # A row that a person deletes does not count any more.
     sql "DELETE FROM attempt WHERE job_id = 1 AND number = 3"
@@ -432,7 +412,7 @@ even_repeats__everywhere__their_median()
 check__values_edited_by_hand__told_and_repaired()
 {
     repeated_sweep 1
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
     sql "UPDATE job_metric SET value = 5 WHERE job_id = 2 AND name = 't'"
     expect_said only_stdout 1 "values of jobs that are not those of their attempts (1): job 2
   \`meshsweep check --repair -d results.db\` repairs that" check -d results.db
@@ -458,7 +438,7 @@ check__every_take__agrees_with_the_samples()
         printf '[job.metrics.%s]\nregex = "v: ([0-9]+)"\ntake = "%s"\nwarmup = %d\n' \
             "$take" "$take" $((RANDOM % 9)) >>s.toml
     done
-    run_quietly -c s.toml
+    run_silently 0 -c s.toml
     expect_said only_stdout 0 "results.db: all well" check -d results.db
     sql "UPDATE summary SET value = value + 0.5"
     expect_said only_stdout_matches 1 '^values that are not what their samples come to \(18\): ' check -d results.db
@@ -470,10 +450,10 @@ one_of() # NAME X OUTPUT DIRECTION WORD-OF-METRIC...
 {
     toml sweep: name=merged "objective = \"$4:t\"" job: "command = [\"echo\", \"time: $3\", \"{x}\"]" \
         job.metrics.t: "${@:5}" parallel_spec: "x = [$2]" >"$1.toml"
-    run_quietly -c "$1.toml" -d "$1.db"
+    run_silently 0 -c "$1.toml" -d "$1.db"
 }
 
-merge__other_unit__converted()
+merge__other_unit_or_take__converted_or_derived_from_the_samples()
 {
     one_of a 1 120 min key=time unit=s
     one_of b 2 110000 min key=time unit=ms
@@ -483,6 +463,13 @@ merge__other_unit__converted()
     expect_sql ms "SELECT unit FROM metric_definition" all.db
     expect_run only_status 0 merge b.db a.db -o other.db
     expect_values "1:120000.0 2:110000.0" other.db
+    rm -rf ./*.db*
+    step_sweep 1 "$regex" take=mean
+    run_silently 0 -c s.toml -d a.db
+    step_sweep 2 "$regex" take=max
+    run_silently 0 -c s.toml -d b.db
+    expect_run only_status 0 merge a.db b.db -o all.db
+    expect_values "1:900.0 2:900.0" all.db
 }
 
 merge__what_cannot_stand_together__refused_with_both_names()
@@ -534,24 +521,14 @@ merge__computed_in_two_ways__no_value_until_the_next_run()
         toml sweep: objective=min:rate job: command='["echo", "time: 100", "{x}"]' \
             job.metrics.t: key=time metrics.rate: "expression = \"$name.0 / t\"" \
             parallel_spec: "x = [$name]" >"$name.toml"
-        run_quietly -c "$name.toml" -d "$name.db"
+        run_silently 0 -c "$name.toml" -d "$name.db"
     done
     expect_run only_status 0 merge 1000.db 1.db -o results.db
     expect_sql "|the next run computes it again
 |the next run computes it again" "SELECT value, note FROM job_metric WHERE name = 'rate'"
-    run_quietly -c 1000.toml
+    run_silently 0 -c 1000.toml
     expect_sql "1|
 1000|10.0" "SELECT x, rate FROM results ORDER BY x"
-}
-
-merge__other_take__derived_from_the_samples()
-{
-    step_sweep 1 "$regex" take=mean
-    run_quietly -c s.toml -d a.db
-    step_sweep 2 "$regex" take=max
-    run_quietly -c s.toml -d b.db
-    expect_run only_status 0 merge a.db b.db -o all.db
-    expect_values "1:900.0 2:900.0" all.db
 }
 
 merge__two_sites_measured_the_same_job__median_of_both()
@@ -560,7 +537,7 @@ merge__two_sites_measured_the_same_job__median_of_both()
         job.metrics.t: key=t parallel_spec: x='[1]' >s.toml
     for site in 10 40 20; do
         echo "t: $site" >value
-        run_quietly -c s.toml -d "$site.db"
+        run_silently 0 -c s.toml -d "$site.db"
     done
     expect_said only_stdout 0 "all.db: 1 new job, 2 new attempts" merge 10.db 40.db -o all.db
     expect_values "1:25.0" all.db
@@ -572,9 +549,9 @@ merge__two_sites_measured_the_same_job__median_of_both()
 compare_databases__read_in_another_way__refused()
 {
     step_sweep 1,2 "$regex"
-    run_quietly -c s.toml -d before.db
+    run_silently 0 -c s.toml -d before.db
     step_sweep 1,2 "$regex" warmup=1
-    run_quietly -c s.toml -d now.db
+    run_silently 0 -c s.toml -d now.db
     expect_said only_stderr 2 'meshsweep: t: its warm-up was "0" and is now "1", so the databases cannot be compared; '\
 'run the newer sweep file on the earlier one, which makes its numbers anew' compare before.db now.db
     run_ended 0 -c s.toml -d before.db

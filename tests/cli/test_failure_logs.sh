@@ -35,6 +35,11 @@ failed_job__logs_of_ranks_and_launchers__first_cause_and_consequence()
         FROM job AS j JOIN spec AS s ON s.id = j.training_id JOIN attempt AS a ON a.id = j.attempt_id ORDER BY 1" >got
     LC_ALL=C sort got >sorted
     diff -u "$logs/expected" sorted >difference || fail "$(cat difference)"
+    # Something is expected of each.
+    for file in "$logs"/*; do
+        file=${file##*/}
+        [ "$file" = expected ] || grep -qF "$file " "$logs/expected" || fail "$file: nothing is expected of it"
+    done
 }
 
 # Failures that differ in ranks, addresses and line numbers only are one cause, in every place that groups.
@@ -47,6 +52,8 @@ same_cause__of_other_ranks__one_group()
     expect_said among_stdout 0 '  3 x exit, as job 1: exit status 1: [rank1]: ValueError: shard 1 is empty' status
     expect_stdout_lacks 'rank23'
     expect_said among_stdout 0 'RuntimeError: Connection closed by peer [127.0.0.1]:1"' status --json
+    # No value is named where all failed alike: it would say nothing.
+    expect_json '1|[]' "json_array_length(j, '\$.failures')" 'failures[0].where'
     expect_run only_status 0 show 2
     expect_stdout_matches 'consequence +RuntimeError: Connection closed by peer \[127.0.0.1\]:23'
     expect_run only_status 0 report -o report.html
@@ -84,28 +91,13 @@ END
     expect_stdout_matches 'all 8 with .*(mb>=16|len=4096).*; none of 40 without'
     expect_stdout_matches '2 x exit, as job [0-9]+: exit status 7'
     expect_run only_status 0 status --json
-    python3 - <<'END' || fail "the JSON says otherwise"
-import json
-first, second, third = json.load(open(".stdout"))["failures"]
-assert first["cause"] == "exit status #: ValueError: # heads at #", first
-terms = [{"name": "shape", "relation": "=", "term_value": 8}]
-assert first["where"] == [{"terms": terms, "jobs": 16, "ended_jobs": 16}], first
-assert first["compared"] == {"jobs": 16, "ended_jobs": 48}, first
-assert second["class"] == "oom" and second["where"][0]["jobs"] == second["where"][0]["ended_jobs"] == 8, second
-assert third["where"] == [], third
-END
+    expect_json '3|exit status #: ValueError: # heads at #|{"jobs":16,"ended_jobs":48}|oom|8|8|[]' \
+        "json_array_length(j, '\$.failures')" 'failures[0].'{cause,compared} \
+        'failures[1].'{class,'where[0].'{jobs,ended_jobs}} 'failures[2].where'
+    expect_json '[{"terms":[{"name":"shape","relation":"=","term_value":8}],"jobs":16,"ended_jobs":16}]' \
+        'failures[0].where'
     expect_run only_status 0 report -o report.html
     expect_file_contains report.html '<b>all 16 with shape=8; none of 32 without</b>'
-}
-
-# No value is named where all failed alike: it would say nothing.
-cause__of_all_jobs__no_values_named()
-{
-    toml job: command='["sh", "-c", "echo '\''ValueError: {x}'\''; exit 1"]' \
-        training_spec:: x=1,2,3,4 >sweep.toml
-    run_ended 3 --keep-going
-    expect_run only_status 0 status --json
-    expect_stdout_matches '"where":[[:space:]]*\[\]'
 }
 
 # They may stand in what others say as much as in the cause.
@@ -120,14 +112,6 @@ x = 1
 END
     run_ended 3
     expect_sql 'RuntimeError: Connection closed by peer [redacted]' "SELECT consequence FROM attempt"
-}
-
-every_log__expected__named()
-{
-    for file in "$logs"/*; do
-        file=${file##*/}
-        [ "$file" = expected ] || grep -qF "$file " "$logs/expected" || fail "$file: nothing is expected of it"
-    done
 }
 
 run_cases "$@"

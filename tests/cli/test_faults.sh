@@ -240,16 +240,13 @@ second_part__dying_around_it__all_are_there_once()
     done
 }
 
-second_part__nothing_else_is_claimed__is_listed_at_the_end()
+second_part__nothing_else_is_claimed_or_interrupted__is_listed()
 {
     sweep_in_parts true
     run_silently 0 --limit 1
     expect_all_parts
     expect_sql "1|25599" "SELECT sum(state = 'ok'), sum(state = 'pending') FROM job"
-}
-
-second_part__interrupted__the_next_run_lists_it()
-{
+    rm -r results.db*
     sweep_in_parts 'kill -INT $PPID'
     run_ended 130 -j 1
     expect_sql "1" "SELECT count(*) >= 4096 AND count(*) = count(DISTINCT key) FROM job"

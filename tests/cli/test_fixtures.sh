@@ -54,13 +54,9 @@ server__8_jobs_of_2_values__started_twice()
     expect_file_contains results.db.d/fixture-server/1/output.log "serving on port"
     run_silently 0
     expect "[ \$(starts) = 2 ]"
-}
-
-server__two_slots__each_value_its_own()
-{
-    served_sweep
-    run_silently 0 -j 2
-    expect "[ \$(starts) = 2 ]" none_is_left
+    # In two slots each value has its own.
+    run_silently 0 -j 2 -d two.db
+    expect "[ \$(starts) = 4 ]" none_is_left
 }
 
 server__runner_killed__nothing_left_and_started_anew()
@@ -297,10 +293,10 @@ mistakes__in_the_file__said_with_their_place()
     run_meshsweep run
     expect_among_stderr 2 'placeholder {fixture.sever.port}: there is no fixture "sever"; the fixtures are server'
     served_sweep
-    run_meshsweep plan --executor slurm
-    expect_among_stderr 2 'sweep.toml:10: a [[fixture]] is started on the machine of the runner'
-    run_meshsweep run --executor slurm
-    expect_among_stderr 2 'sweep.toml:10: a [[fixture]] is started on the machine of the runner'
+    expect_each among_stderr 2 <<'END'
+plan --executor slurm|sweep.toml:10: a [[fixture]] is started on the machine of the runner
+run --executor slurm|sweep.toml:10: a [[fixture]] is started on the machine of the runner
+END
     expect '[ ! -e results.db ]'
     printf '[[fixture]]\nname = "server"\nstart = "true"\nkeep = "3s"\n' >>sweep.toml
     run_meshsweep check sweep.toml

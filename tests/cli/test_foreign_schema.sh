@@ -129,9 +129,15 @@ each_kind_of_part__refused_said_and_repaired()
         expect_said only_stdout_contains 1 "parts of the schema that are not as meshsweep makes them" check other.db
         expect_found_and_repaired "$parts"
     done < <(foreign_parts | draw_lines 2)
+    # But for other columns.
+    change "PRAGMA foreign_keys = OFF; ALTER TABLE job DROP COLUMN audit"
+    expect_refused 'table job (changed)' status -d other.db
+    run_meshsweep check --repair -d other.db
+    expect_only_stderr 1 'meshsweep: database other.db: another program changed the columns of the table job: make a '\
+'new database with `meshsweep run -d NEW`, or restore a copy of this one'
 }
 
-# A writer makes them again as it makes them anyway.
+# A writer makes them again as it makes them anyway. Without the note of what they were a reader takes them as they are.
 views_changed__run__made_again()
 {
     good_database
@@ -140,12 +146,6 @@ views_changed__run__made_again()
         run_ended 0 -d other.db
         expect_as_good
     done
-}
-
-# Without the note of what they were a reader takes them as they are, and a writer makes them again.
-views_changed__by_a_version_without_notes__made_again()
-{
-    good_database
     change "DELETE FROM meta WHERE name = 'views'; DROP VIEW results; CREATE VIEW results AS SELECT 999 AS score"
     run_silently 0 -d other.db
     expect_as_good
@@ -170,16 +170,6 @@ own_tables_views_and_indexes__nothing_stops_and_they_stay()
     schema_of other.db | diff before - >difference || fail "$(cat difference)"
     expect_said only_stdout 0 'all.db: 6 new jobs, 6 new attempts' merge other.db -o all.db
     schema_of all.db | diff good.schema - >difference || fail "$(cat difference)"
-}
-
-table__with_other_columns__not_repaired()
-{
-    good_database
-    change "PRAGMA foreign_keys = OFF; ALTER TABLE job DROP COLUMN audit"
-    expect_refused 'table job (changed)' status -d other.db
-    run_meshsweep check --repair -d other.db
-    expect_only_stderr 1 'meshsweep: database other.db: another program changed the columns of the table job: make a '\
-'new database with `meshsweep run -d NEW`, or restore a copy of this one'
 }
 
 # --- every way in ---

@@ -13,6 +13,12 @@ training_sweep() # COMMANDS [TABLES]
     printf '%s\n' '[ ! -e "ran.$1.$2" ] || exec sh ./full' 'touch "ran.$1.$2"' 'echo "score: $(($1 * $2))"' >job.sh
 }
 
+# A run with the full training, of which is said how it went.
+train() # STATUS TEXT [ARGS]
+{
+    expect_said only_stderr_contains "$1" "$2" run --progress none --run-full-experiment "${@:3}"
+}
+
 expect_winner_untouched()
 {
     expect_sql "ok|1|40.0" "SELECT j.state, a.number, s.value FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id
@@ -43,8 +49,7 @@ print(round(end["jobs_per_second"] * end["elapsed_ms"] / 1000, 3))'
 full_training__without_the_objective__ok_and_the_winner_stays()
 {
     training_sweep 'echo "loss: 0.25"' '[job.metrics.loss]' 'key = "loss"'
-    run_meshsweep run --progress none --run-full-experiment
-    expect_only_stderr_contains 0 "launching the winner: the full training of job 4"
+    train 0 "launching the winner: the full training of job 4"
     expect_stderr_contains "full training of job 4 (attempt 2): ok after "
     expect_winner_untouched
     expect_stdout_matches '^full training of job 4 \(attempt 2\): ok after '
@@ -57,33 +62,27 @@ full_training__without_the_objective__ok_and_the_winner_stays()
     for document in "status" "best" "show 4"; do
         # shellcheck disable=SC2086 # words
         expect_run only_stdout 0 $document --json
-        cp .stdout document
-        run_command sqlite3 :memory: "SELECT value ->> 'state', value ->> 'job', value ->> 'attempt',
-            value ->> '\$.values.loss' FROM json_each(readfile('document'), '\$.full_trainings')"
-        expect_only_stdout 0 'ok|4|2|0.25'
+        expect_json 'ok|4|2|0.25|1' 'full_trainings[0].'{state,job,attempt,values.loss} \
+            "json_array_length(j, '\$.full_trainings')"
     done
     expect_sql "" "SELECT loss FROM results WHERE loss IS NOT NULL"
     expect_said only_stdout_contains 0 "loss: 0.25" tail --once 4
     # It is done: the next run has nothing to do.
-    run_meshsweep run --progress none --run-full-experiment
-    expect_only_stderr_contains 0 "the full training of job 4 has been done"
+    train 0 "the full training of job 4 has been done"
     expect_sql 5 "SELECT count(*) FROM attempt"
     expect_said only_stdout 0 "results.db: all well" check -d results.db
 }
 
-full_training__longer_than_a_trial_may_take__runs_to_its_end()
+full_training__longer_than_a_limit__of_a_trial_goes_on_of_its_own_ends()
 {
     training_sweep 'sleep 1.5; echo trained' '[search]' 'run_full_experiment = true'
     sed -i 's/^command.*/&\ntimeout = "400ms"\nidle_timeout = "300ms"\nstartup_timeout = "300ms"/' sweep.toml
     expect_said only_stderr_contains 0 "full training of job 4 (attempt 2): ok after 1." run --progress none
     expect_winner_untouched
-}
-
-full_training__past_a_limit_of_its_own__ended_and_the_status_says_so()
-{
+    # Past a limit of its own it is ended, and the status says so.
+    rm -rf results.db* ran.*
     training_sweep 'sleep 100' '[search]' 'full_timeout = "200ms"'
-    run_meshsweep run --progress none --run-full-experiment
-    expect_only_stderr_contains 3 "full training of job 4 (attempt 2): failed (timeout) after "
+    train 3 "full training of job 4 (attempt 2): failed (timeout) after "
     expect_winner_untouched
     expect_stdout_contains "full training of job 4 (attempt 2): failed (timeout) after "
     expect_sql "200" "SELECT limit_ms FROM attempt WHERE kind = 'full'"
@@ -100,8 +99,7 @@ full_training__failed__told_and_started_again_by_the_next_run()
     expect_sql "" "SELECT * FROM failures"
     # Without being asked for it, a run has nothing to do; asked, it starts it again.
     run_silently 0
-    run_meshsweep run --progress none --run-full-experiment --retry-failed
-    expect_only_stderr_contains 3 "full training of job 4 (attempt 3): failed (exit) after "
+    train 3 "full training of job 4 (attempt 3): failed (exit) after " --retry-failed
     echo 'echo trained' >full
     run_meshsweep run --progress json --run-full-experiment
     expect_only_stderr_matches 0 '"event":"attempt".*"attempt":4,"state":"ok".*"full_training":true'
@@ -116,8 +114,7 @@ full_training__its_runner_killed__the_next_run_starts_it_again()
     end_command KILL only_stderr_contains 137 "launching the winner"
     expect_said only_stdout_contains 0 "full training of job 4 (attempt 2): running" status
     touch go
-    run_meshsweep run --progress none --run-full-experiment
-    expect_only_stderr_contains 0 "full training of job 4 (attempt 3): ok after "
+    train 0 "full training of job 4 (attempt 3): ok after "
     expect_sql "2|failed|lost
 3|ok|" "SELECT number, state, failure FROM attempt WHERE kind = 'full' ORDER BY id"
     # A death at which a full training ran says nothing of the job.
@@ -137,18 +134,11 @@ full_training__interrupted__the_signal_is_the_status()
 full_training__deleted_by_hand__its_job_is_done_as_before()
 {
     training_sweep 'echo trained'
-    expect_said only_stderr_contains 0 "ok after " run --progress none --run-full-experiment
+    train 0 "ok after "
     sql "DELETE FROM attempt WHERE kind = 'full'"
     expect_winner_untouched
-    run_meshsweep run --progress none --run-full-experiment
-    expect_only_stderr_contains 0 "full training of job 4 (attempt 2): ok after "
-}
-
-# The one after it has the third number, and is the second of its job.
-full_training__before_another_attempt__is_none_of_its_job()
-{
-    training_sweep 'echo trained'
-    expect_said only_stderr_contains 0 "ok after " run --progress none --run-full-experiment
+    train 0 "full training of job 4 (attempt 2): ok after "
+    # The attempt after it has the third number, and is the second of its job.
     sed -i 's/max:score/min:attempts/; s/^command.*/&\nrepeat = 2/' sweep.toml
     run_ended 0
     expect_sql "3|2.0|2" "SELECT a.number, s.value, r.attempts FROM attempt AS a JOIN results AS r ON r.job = a.job_id
@@ -159,18 +149,16 @@ full_training__nobody_wins__nothing_is_launched()
 {
     training_sweep 'echo trained'
     sed -i 's/^objective.*//' sweep.toml
-    run_meshsweep run --progress none --run-full-experiment
-    expect_only_stderr_contains 2 "a full training is that of the winner, and without an objective there is none"
+    train 2 "a full training is that of the winner, and without an objective there is none"
     small_sweep
     echo 'exit 1' >job.sh
-    run_meshsweep run --progress none --run-full-experiment --keep-going
-    expect_only_stderr_contains 3 "there is no best job, so there is no full training"
+    train 3 "there is no best job, so there is no full training" --keep-going
 }
 
 full_training__merged__is_one_there()
 {
     training_sweep 'exit 3'
-    expect_said only_stderr_contains 3 "failed (exit)" run --progress none --run-full-experiment
+    train 3 "failed (exit)"
     expect_run only_status 0 merge results.db -o all.db
     expect_sql "4|ok|trial
 4|failed|full" "SELECT job_id, state, kind FROM attempt WHERE job_id = 4 ORDER BY number" all.db

@@ -36,13 +36,6 @@ sweep() # [SED EXPRESSION...]
 
 given="SELECT f.path, t.text FROM attempt_file AS f JOIN given_text AS t ON t.id = f.text_id"
 
-expect_problem() # TEXT [SED EXPRESSION...]
-{
-    local text=$1
-    sweep "${@:2}"
-    expect_said only_stderr_contains 2 "$text" check sweep.toml
-}
-
 # In its new directory it finds what it was given.
 command__printed__runs_by_hand()
 {
@@ -112,50 +105,41 @@ identity__layout_or_value_changed__value_alone_counts()
     expect_said only_stdout_contains 0 '= 2 done' plan
 }
 
-# As PyYAML reads it, and torchtune's files have it.
-base__a_bracket_closes_below_its_key__read()
+# As PyYAML reads it, and torchtune's files have it, a bracket may close below its key.
+base__wrong__its_own_line()
 {
     sweep
     printf 'other:\n  files: [\n    a\n  ]\n' >>base.yaml
     expect_said only_stdout_contains 0 'sweep.toml: ' check sweep.toml
-}
-
-base__wrong__its_own_line()
-{
-    sweep
+    base
     echo 'b: [1' >>base.yaml
     expect_said only_stderr_contains 2 'base.yaml:13:1: flow sequence without a closing bracket' check sweep.toml
     rm base.yaml
     expect_said only_stderr_contains 2 'sweep.toml:7:8: [[job.file]] base: base.yaml' check sweep.toml
 }
 
-path__not_in_base__nearest_named()
+# What is said, and what is changed of the sweep file, by several expressions of sed.
+file__wrong_in_some_way__said()
 {
-    expect_problem 'sweep.toml:9:1: base.yaml has no `data.batch_sise`; did you mean `data.batch_size`?' \
-        's/"data.batch_size"/"data.batch_sise"/'
-    expect_problem 'base.yaml has no `batch_size`; did you mean `data.batch_size`?' 's/"data.batch_size"/"batch_size"/'
-    expect_problem 'base.yaml has no `other`; what it need not have stands under [job.file.add]' \
-        's/"data.batch_size"/"other"/'
-    expect_problem '`optim.lr` comes from *d by a merge; put it under [job.file.add]' \
-        '/optim.lr/d; s/"data.batch_size"/"optim.lr"/'
-    expect_problem '`defaults.lr` is in &d, which *d elsewhere stands for: both would change' \
-        's/"data.batch_size"/"defaults.lr"/'
-    expect_problem '`data.batch_size.x` cannot be added, because what is above it is an integer' \
-        's/"optim.lr"/"data.batch_size.x"/'
-}
-
-keys__wrong__said()
-{
-    expect_problem 'unknown key `bach`' 's/= "batch"/= "bach"/'
-    expect_problem 'path must be that of a file inside the job directory' 's|"config.yaml"|"../config.yaml"|'
-    expect_problem 'path must be that of a file inside the job directory' 's|"config.yaml"|"/tmp/config.yaml"|'
-    expect_problem '"output.log" is a file that meshsweep writes there itself' 's|"config.yaml"|"output.log"|'
-    expect_problem 'no [[job.file]] has that name; did you mean "config.yaml"?' 's/file.config.yaml/file.confg.yaml/'
-    expect_problem 'two files have the path "config.yaml" (the first on line 6)' \
-        '$a [[job.file]]\npath = "config.yaml"\ntext = "x"'
-    expect_problem 'a file has either base or text' '/^base =/a text = "x"'
-    expect_problem 'the format of "config" cannot be told' 's/"config.yaml"/"config"/' 's/"base.yaml"/"base"/' \
-        's/file.config.yaml/file.config/'
+    while IFS='#' read -r text first second third; do
+        sweep "$first" "$second" "$third"
+        expect_said only_stderr_contains 2 "$text" check sweep.toml
+    done <<'END'
+sweep.toml:9:1: base.yaml has no `data.batch_sise`; did you mean `data.batch_size`?#s/data.batch_size/data.batch_sise/
+base.yaml has no `batch_size`; did you mean `data.batch_size`?#s/"data.batch_size"/"batch_size"/
+base.yaml has no `other`; what it need not have stands under [job.file.add]#s/"data.batch_size"/"other"/
+`optim.lr` comes from *d by a merge; put it under [job.file.add]#/optim.lr/d#s/"data.batch_size"/"optim.lr"/
+`defaults.lr` is in &d, which *d elsewhere stands for: both would change#s/"data.batch_size"/"defaults.lr"/
+`data.batch_size.x` cannot be added, because what is above it is an integer#s/"optim.lr"/"data.batch_size.x"/
+unknown key `bach`#s/= "batch"/= "bach"/
+path must be that of a file inside the job directory#s|"config.yaml"|"../config.yaml"|
+path must be that of a file inside the job directory#s|"config.yaml"|"/tmp/config.yaml"|
+"output.log" is a file that meshsweep writes there itself#s|"config.yaml"|"output.log"|
+no [[job.file]] has that name; did you mean "config.yaml"?#s/file.config.yaml/file.confg.yaml/
+two files have the path "config.yaml" (the first on line 6)#$a [[job.file]]\npath = "config.yaml"\ntext = "x"
+a file has either base or text#/^base =/a text = "x"
+the format of "config" cannot be told#s/"config.yaml"/"config"/#s/"base.yaml"/"base"/#s/file.config.yaml/file.config/
+END
 }
 
 null__in_toml__job_not_started()

@@ -10,9 +10,15 @@ exported() # ARGS
     expect_run silent 0 export "$@"
 }
 
-run_python() # FILE ARGS
+# What a program of standard input prints, which may load a study of study.db.
+expect_python() # TEXT
 {
-    expect_command only_stdout 0 env TZ=UTC "$python" -W ignore "$@"
+    {
+        printf '%s\n' 'import optuna' 'def load(name, **more):' \
+            '    return optuna.load_study(study_name=name, storage="sqlite:///study.db", **more)'
+        cat
+    } >check.py
+    expect_said_by only_stdout 0 "$1" run_command env TZ=UTC "$python" -W ignore check.py
 }
 
 run_again()
@@ -45,11 +51,11 @@ optuna__trials__are_what_the_jobs_came_to()
     need_module optuna
     swept
     exported --format optuna -o study.db
-    cat >check.py <<'END'
-import optuna, sqlite3
+    expect_python "2 12 72.0" <<'END'
+import sqlite3
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import TrialState
-study = optuna.load_study(study_name="demo", storage="sqlite:///study.db")
+study = load("demo")
 assert [d.name for d in study.directions] == ["MAXIMIZE"]
 assert study.user_attrs["constants"]["lr"] == 0.30000000000000004
 assert study.user_attrs["sweep_file"] == open("sweep.toml").read()
@@ -80,8 +86,6 @@ for number, trial in enumerate(study.trials):
 assert not jobs
 print(study.best_params["micro_batch"], study.best_params["layers"], study.best_value)
 END
-    run_python check.py
-    expect_stdout "2 12 72.0"
 }
 
 optuna__sampler__goes_on_from_the_trials()
@@ -89,22 +93,18 @@ optuna__sampler__goes_on_from_the_trials()
     need_module optuna
     swept
     exported --format optuna -o study.db
-    cat >go_on.py <<'END'
-import optuna
+    expect_python "14 [8, 9, 10, 11, 12, 13] True" <<'END'
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-study = optuna.load_study(study_name="demo", storage="sqlite:///study.db",
-                          sampler=optuna.samplers.TPESampler(seed=1, n_startup_trials=1))
+study = load("demo", sampler=optuna.samplers.TPESampler(seed=1, n_startup_trials=1))
 def objective(trial):
     batch = trial.suggest_categorical("micro_batch", [1, 2, 4])
     layers = trial.suggest_categorical("layers", [2, 12])
     return batch * 30 + layers
 study.optimize(objective, n_trials=6)
-again = optuna.load_study(study_name="demo", storage="sqlite:///study.db")
+again = load("demo")
 new = again.trials[8:]
 print(len(again.trials), [t.number for t in new], all(t.state.name == "COMPLETE" for t in new))
 END
-    run_python go_on.py
-    expect_stdout "14 [8, 9, 10, 11, 12, 13] True"
     # A trial that was added there stays: it is not written over.
     expect_said only_stderr_contains 2 "study.db is " export --format optuna -o study.db
     expect_sql 14 "SELECT count(*) FROM trials" study.db
@@ -116,17 +116,14 @@ optuna__states__of_a_sweep_that_runs()
     # Job 8 waits: job 4, which ran out of memory, has shown that it need not be tried.
     fixture_database "UPDATE job SET witness_id = 4 WHERE id = 8"
     exported --format optuna -o study.db
-    cat >check.py <<'END'
-import optuna
-study = optuna.load_study(study_name="gpt", storage="sqlite:///study.db")
+    expect_python "1:COMPLETE 2:COMPLETE 3:COMPLETE 4:FAIL 5:FAIL 6:FAIL 7:RUNNING 8:PRUNED
+4 None None 2023" <<'END'
+study = load("gpt")
 print(*sorted("%d:%s" % (t.user_attrs["job"], t.state.name) for t in study.trials))
 pruned = [t for t in study.trials if t.state.name == "PRUNED"][0]
 running = [t for t in study.trials if t.state.name == "RUNNING"][0]
 print(pruned.user_attrs["pruned_by_job"], pruned.value, running.datetime_complete, running.datetime_start.year)
 END
-    run_python check.py
-    expect_stdout "1:COMPLETE 2:COMPLETE 3:COMPLETE 4:FAIL 5:FAIL 6:FAIL 7:RUNNING 8:PRUNED
-4 None None 2023"
     # A job that waits is no trial.
     fixture_database
     exported --format optuna -o without.db
@@ -143,9 +140,9 @@ optuna__several_objectives_and_conditions__are_told()
     sed -i 's/^objective.*/objective = ["max:throughput", "min:loss"]/' sweep.toml
     run_again
     exported --format optuna -o study.db
-    cat >check.py <<'END'
-import optuna
-study = optuna.load_study(study_name="demo", storage="sqlite:///study.db")
+    expect_python "['MAXIMIZE', 'MINIMIZE'] ['throughput', 'loss']
+6 2" <<'END'
+study = load("demo")
 print([d.name for d in study.directions], study.user_attrs["objectives"])
 complete = [t for t in study.trials if t.state.name == "COMPLETE"]
 for t in complete:
@@ -153,9 +150,6 @@ for t in complete:
     assert (t.system_attrs["constraints"][0] > 0) == (t.values[0] > 45), t
 print(len(complete), sum(t.system_attrs["constraints"][0] > 0 for t in complete))
 END
-    run_python check.py
-    expect_stdout "['MAXIMIZE', 'MINIMIZE'] ['throughput', 'loss']
-6 2"
 }
 
 optuna__imported__has_the_time_of_the_import()
@@ -167,20 +161,18 @@ optuna__imported__has_the_time_of_the_import()
         import.parallel_spec: micro_batch=micro_batch import.metrics: throughput=tok_s >import.toml
     expect_run only_status 0 import -c import.toml table.csv
     exported --format optuna -o study.db
-    cat >check.py <<'END'
-import datetime, optuna
+    expect_python "1:COMPLETE:100.0 2:COMPLETE:150.5 4:FAIL:None
+True
+150.5" <<'END'
+import datetime
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-study = optuna.load_study(study_name="table", storage="sqlite:///study.db")
+study = load("table")
 print(*["%s:%s:%s" % (t.params["micro_batch"], t.state.name, t.value) for t in study.trials])
 print(all(abs((t.datetime_complete - datetime.datetime.now()).total_seconds()) < 300 for t in study.trials))
 copy = optuna.create_study(direction="maximize")
 copy.add_trials(study.trials)
 print(copy.best_value)
 END
-    run_python check.py
-    expect_stdout "1:COMPLETE:100.0 2:COMPLETE:150.5 4:FAIL:None
-True
-150.5"
 }
 
 optuna__no_trial__makes_no_file()
@@ -213,7 +205,8 @@ prometheus__text__is_what_a_strict_parser_takes()
     need_module prometheus_client
     fixture_database "UPDATE sweep SET name = 'a\"b\\c' || char(10) || 'é' WHERE id = 2"
     exported --format prometheus -o sweep.prom
-    cat >check.py <<'END'
+    expect_python "pending:1 running:1 waiting:0 ok:3 failed:3 pruned:0 held:0
+throughput 100.0 1.0" <<'END'
 import sqlite3
 from prometheus_client.parser import text_fd_to_metric_families as parse
 families = {f.name: f for f in parse(open("sweep.prom", encoding="utf-8"))}
@@ -226,9 +219,6 @@ assert failed == dict(sqlite3.connect("results.db").execute(
 best = families["meshsweep_best"].samples[0]
 print(best.labels["metric"], best.value, families["meshsweep_best_job"].samples[0].value)
 END
-    run_python check.py
-    expect_stdout "pending:1 running:1 waiting:0 ok:3 failed:3 pruned:0 held:0
-throughput 100.0 1.0"
     # Whoever collects it may read it, and never finds a part of it.
     expect '[ "$(stat -c %a sweep.prom)" = 644 ]' '[ "$(ls)" = "$(printf "%s\n" check.py results.db sweep.prom)" ]'
     expect_said only_stderr_contains 2 "--format prometheus always covers all jobs; leave out --all, --succeeded, \
@@ -248,10 +238,6 @@ summary__page__has_winner_states_ranking_and_failures()
     expect_stdout_contains '| rank | job | throughput | layers | compile | micro_batch | tag |'
     expect_stdout_matches '^\| 1 \| [0-9]+ \| 72 \| 12 \| true \| 2 \| a\\\|b \|$'
     expect_stdout_matches '^\| oom \| 2 \| job [0-9]+ \| .*CUDA out of memory.* \|$'
-}
-
-summary__nothing_succeeded__says_so()
-{
     fixture_database "DELETE FROM job WHERE state <> 'failed'"
     run_meshsweep export --format summary
     expect_only_stdout_contains 0 "No winner: throughput has no value in any job that succeeded."

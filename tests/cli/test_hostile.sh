@@ -23,8 +23,7 @@ view() # STATUS WORDS...
 json() # WORDS...
 {
     expect_run only_stdout 0 "$@" --json
-    cp .stdout view.json
-    expect "[ \"\$(sqlite3 :memory: \"SELECT json_valid(CAST(readfile('view.json') AS TEXT))\")\" = 1 ]"
+    expect_json 1 'json_valid(j)'
 }
 
 export_each() # FORMAT...
@@ -120,8 +119,18 @@ terminal__data__escaped_there_and_exact_in_a_file()
     expect_said only_stdout_contains 0 $'\x1b[2J\xe2\x80\xae' export --format csv --failed
 }
 
-numbers__extreme_and_none__every_view_stands()
+# The statuses of best and compare, and what is done to the database.
+numbers_and_objectives__extreme_or_none__every_view_stands()
 {
+    while IFS='|' read -r best compare change; do
+        fixture_database "$change"
+        look_at_all "$best" "$compare" tp 1
+    done <<'END'
+0|4|UPDATE summary SET value = 1.7e308
+0|4|DELETE FROM summary WHERE attempt_id > 1; DELETE FROM metric WHERE attempt_id > 1
+2|2|UPDATE sweep SET objective = NULL
+4|4|DELETE FROM summary; DELETE FROM attempt; UPDATE job SET state = 'pending', failure = NULL
+END
     fixture_database "UPDATE summary SET value = 1.7e308 WHERE attempt_id = 1 AND name = 'throughput'" \
         "UPDATE summary SET value = NULL WHERE attempt_id = 2 AND name = 'throughput'" \
         "UPDATE summary SET value = -1.7e308 WHERE attempt_id = 3" \
@@ -129,15 +138,11 @@ numbers__extreme_and_none__every_view_stands()
             1.7e308, 1)"
     look_at_all 0 4 tp 1
     view 4 compare --by tp --metric loss
-    fixture_database "UPDATE summary SET value = 1.7e308"
-    look_at_all 0 4 tp 1
 }
 
 results__none__every_view_says_so()
 {
-    fixture_database "DELETE FROM summary" "DELETE FROM attempt" "UPDATE job SET state = 'pending', failure = NULL"
-    look_at_all 4 4 tp 1
-    fixture_database "DELETE FROM job"
+    fixture_database "DELETE FROM summary" "DELETE FROM attempt" "DELETE FROM job"
     view 0 report
     view 4 results
     view 0 status
@@ -145,18 +150,6 @@ results__none__every_view_says_so()
     view 4 compare --by tp
     view 0 stale
     export_each csv json
-}
-
-objective__none__every_view_says_so()
-{
-    fixture_database "UPDATE sweep SET objective = NULL"
-    look_at_all 2 2 tp 1
-}
-
-metric__one_value__every_view_stands()
-{
-    fixture_database "DELETE FROM summary WHERE attempt_id > 1" "DELETE FROM metric WHERE attempt_id > 1"
-    look_at_all 0 4 tp 1
 }
 
 keys__ten_with_one_value_each__every_view_stands()
