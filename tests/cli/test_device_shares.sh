@@ -3,7 +3,7 @@
 . "${0%/*}/lib.sh"
 
 # Jobs that wait until NUMBER of them run, and fail where that does not come.
-waiting_sweep() # NUMBER CLUSTER LINES OF [local] on standard input
+waiting_sweep() # NUMBER CLUSTER [WORD OF [local]...]
 {
     cat >job.sh <<'END'
 touch "started.$1"
@@ -14,25 +14,19 @@ done
 exit 1
 END
     toml job: "command = [\"/bin/sh\", \"job.sh\", \"{n}\", \"$1\"]" training_spec: n=1,2,3,4 \
-        cluster_spec: "$2" local: >sweep.toml
-    cat >>sweep.toml
+        cluster_spec: "$2" local: "${@:3}" >sweep.toml
 }
 
 jobs_per_device__four__one_device_for_all()
 {
-    waiting_sweep 4 'num_devices_per_host = 1' <<'END'
-devices = [5]
-jobs_per_device = 4
-END
+    waiting_sweep 4 num_devices_per_host=1 'devices = [5]' jobs_per_device=4
     run_silently 0
     expect_sql "4|1|5|0.25|0.25|3" "SELECT count(*), count(DISTINCT devices), max(devices),
         min(device_condition ->> '\$.share'), max(device_condition ->> '\$.share'),
         max(device_condition ->> '\$.shared_with') FROM attempt WHERE state = 'ok'"
-}
-
-gpus__half_of_a_device__two_at_a_time_on_each()
-{
-    waiting_sweep 4 'gpus = 0.5' <<<'devices = 2'
+    # Half of a device for each: two at a time.
+    rm -r results.db* started.*
+    waiting_sweep 4 gpus=0.5 devices=2
     run_silently 0
     expect_sql "2|2|2" "SELECT count(DISTINCT devices), sum(devices = '0'), sum(devices = '1') FROM attempt"
     expect_sql "4" "SELECT sum(devices) FROM job"
@@ -60,13 +54,10 @@ gpus__shares_and_whole_devices__sum_to_one_at_most()
 
 gpus__no_share_and_no_whole_number__said_with_its_place()
 {
-    waiting_sweep 1 'gpus = [0.25, 1.5]' <<<'devices = 1'
+    waiting_sweep 1 gpus=0.25,1.5 devices=1
     expect_said only_stderr 2 'meshsweep: sweep.toml:6:15: gpus must be a whole number, or the share of one device '\
 'that a job takes, above 0 and below 1, not 1.5' check
-    waiting_sweep 1 'gpus = 0.25' <<'END'
-jobs_per_device = 2
-exclusive = true
-END
+    waiting_sweep 1 gpus=0.25 jobs_per_device=2 exclusive=true
     expect_said only_stderr 2 'meshsweep: sweep.toml:8:1: jobs cannot share a device where exclusive = true '\
 'runs one at a time' check
 }
@@ -88,12 +79,13 @@ predictions__of_a_share__its_memory_and_no_time()
 
 mig__instances_of_nvidia_smi__one_for_each_job()
 {
-    mkdir bin
-    printf '%s\n' '#!/bin/sh' '[ "$1" = -L ] || exit 1' 'echo "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5f)"' \
-        'echo "  MIG 3g.20gb     Device  0: (UUID: MIG-6d31)"' \
-        'echo "  MIG 3g.20gb     Device  1: (UUID: MIG-6d32)"' >bin/nvidia-smi
-    chmod +x bin/nvidia-smi
-    waiting_sweep 2 'num_devices_per_host = [1, 2]' </dev/null
+    stand_in bin/nvidia-smi <<'END'
+[ "$1" = -L ] || exit 1
+echo "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5f)"
+echo "  MIG 3g.20gb     Device  0: (UUID: MIG-6d31)"
+echo "  MIG 3g.20gb     Device  1: (UUID: MIG-6d32)"
+END
+    waiting_sweep 2 num_devices_per_host=1,2
     PATH=$PWD/bin:$PATH
     run_silently 0
     expect_sql "MIG-6d31|MIG-6d32|4" "SELECT min(devices), max(devices), count(*) FROM attempt WHERE state = 'ok'"

@@ -4,13 +4,12 @@
 . "${0%/*}/lib.sh"
 
 # Jobs of 1, 2 and 4 devices that leave what they were given in a file of their own.
-device_sweep() # LINES OF [local] on standard input
+device_sweep() # WORD OF [local]...
 {
     printf '%s\n' 'echo "$MESHSWEEP_DEVICES" "$CUDA_VISIBLE_DEVICES" "$MASTER_PORT" >got."$1"' \
         'echo "+ $1 $MESHSWEEP_DEVICES" >>order' 'sleep 0.2' 'echo "- $1 $MESHSWEEP_DEVICES" >>order' >job.sh
     toml job: command='["/bin/sh", "job.sh", "{n}"]' training_spec: n=1,2,3,4,5,6 \
-        cluster_spec:: num_devices_per_host=1 local: >sweep.toml
-    cat >>sweep.toml
+        cluster_spec:: num_devices_per_host=1 local: "$@" >sweep.toml
 }
 
 # No device is with two jobs at a time, by what the jobs noted in `order`.
@@ -27,7 +26,7 @@ expect_devices_apart()
 
 jobs__beside_each_other__have_their_own_devices_and_ports()
 {
-    device_sweep <<<'devices = 4'
+    device_sweep devices=4
     run_silently 0
     expect_devices_apart
     expect "[ \"\$(awk '{ print (\$1 == \$2) }' got.* | sort -u)\" = 1 ]"
@@ -48,18 +47,12 @@ jobs__without_devices__have_their_own_ports_too()
 
 env__says_port_address_and_devices__its_word_counts()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", '''
-echo "$MASTER_ADDR:$MASTER_PORT:$PET_MASTER_PORT:$CUDA_VISIBLE_DEVICES:$MESHSWEEP_DEVICES:$MESHSWEEP_NUMBER" >got''']
-env = { MASTER_ADDR = "10.0.0.1", MASTER_PORT = "4711", CUDA_VISIBLE_DEVICES = "7", MESHSWEEP_NUMBER = "9" }
-[training_spec]
-n = 1
-[cluster_spec]
-num_devices_per_host = 1
-[local]
-devices = [3]
+    device_sweep devices='[3]'
+    cat >job.sh <<'END'
+echo "$MASTER_ADDR:$MASTER_PORT:$PET_MASTER_PORT:$CUDA_VISIBLE_DEVICES:$MESHSWEEP_DEVICES:$MESHSWEEP_NUMBER" >got
 END
+    sed -i 's/^command.*/&\nenv = { MASTER_ADDR = "10.0.0.1", MASTER_PORT = "4711", CUDA_VISIBLE_DEVICES = "7", '\
+'MESHSWEEP_NUMBER = "9" }/; s/^n = .*/n = 1/' sweep.toml
     run_silently 0
     expect "[ \"\$(cat got)\" = 10.0.0.1:4711:4711:7:3:1 ]"
 }
@@ -81,13 +74,9 @@ port__the_same_for_jobs_side_by_side__warned()
 
 launcher__not_told_its_port__warned()
 {
-    mkdir bin
-    printf '#!/bin/sh\n' >bin/deepspeed
-    cp bin/deepspeed bin/accelerate
-    chmod +x bin/*
     for launcher in '"deepspeed"' '"accelerate", "launch"'; do
-        printf '%s\n' '[job]' "command = [$launcher, \"train.py\"]" '[training_spec]' 'n = [1, 2]' '[local]' \
-            'devices = 0' >sweep.toml
+        stand_in "bin/$(cut -d '"' -f 2 <<<"$launcher")" </dev/null
+        toml job: "command = [$launcher, \"train.py\"]" training_spec: n=1,2 local: devices=0 >sweep.toml
         rm -rf results.db*
         PATH=$PWD/bin:$PATH run_meshsweep run --progress none -j 2
         expect_only_stderr 0
@@ -102,7 +91,7 @@ launcher__not_told_its_port__warned()
 
 gang__of_its_size__whole_or_not_at_all()
 {
-    device_sweep <<<'devices = ["0", "2", "5", "GPU-9"]'
+    device_sweep devices='["0", "2", "5", "GPU-9"]'
     sed -i 's/^num_devices_per_host = 1/num_devices_per_host = [1, 2, 4]/' sweep.toml
     run_silently 0 --only 'n <= 3'
     expect_devices_apart
@@ -116,7 +105,7 @@ gang__of_its_size__whole_or_not_at_all()
 
 more_than_there_are__excluded_by_a_rule()
 {
-    device_sweep <<<'devices = 2'
+    device_sweep devices=2
     sed -i 's/^num_devices_per_host = 1/num_devices_per_host = [2, 3]/' sweep.toml
     run_silently 0
     expect_sql "devices.exist|6|this machine has 2 devices ([local] devices)" \
@@ -130,7 +119,7 @@ more_than_there_are__excluded_by_a_rule()
 hostfile__uneven__excludes_what_it_cannot_hold()
 {
     printf 'big slots=4\nsmall slots=2 # old\nother slots=4\n' >hosts
-    device_sweep < <(toml devices=0 several_hosts=true hostfile=hosts exclude=other:0,1)
+    device_sweep devices=0 several_hosts=true hostfile=hosts 'exclude = "other:0,1"'
     sed -i 's/^num_devices_per_host = 1/num_devices_per_host = [2, 4]\nnum_hosts = [1, 2, 3]/' sweep.toml
     run_silently 0 --only 'n = 1'
     expect_sql "1|2
@@ -146,7 +135,7 @@ hostfile__uneven__excludes_what_it_cannot_hold()
 # Results of one machine are none of two.
 several_hosts__on_this_machine__excluded_unless_the_command_reaches_them()
 {
-    device_sweep <<<'devices = 0'
+    device_sweep devices=0
     sed -i 's/^num_devices_per_host = 1/num_hosts = [1, 2]/; s/^n = .*/n = [1, 2]/' sweep.toml
     expect_said only_stdout_contains 0 "excluded 2 by hosts.reached: a job runs on this machine alone; for several \
 hosts, use --executor ssh or slurm, or a command that itself starts processes on them (mpirun, ssh, deepspeed \
@@ -187,26 +176,21 @@ devices_and_hosts__by_their_other_names__are_those_of_the_job()
     expect_said only_stderr_contains 2 'nodes must be an integer of at least 1' check
 }
 
-exclusive__one_job_at_a_time__with_all_devices()
+exclusive_none_or_visible__those_devices_alone()
 {
-    device_sweep < <(toml devices=2 exclusive=true)
+    device_sweep devices=2 exclusive=true
     run_silently 0 -j 4 --limit 3
     expect_devices_apart
     expect_sql "0,1" "SELECT DISTINCT devices FROM attempt"
-}
-
-devices__none__nothing_given()
-{
-    device_sweep <<<'devices = 0'
+    # Without devices nothing is given but the port, which needs none.
+    rm -rf results.db* got.* order
+    device_sweep devices=0
     run_silently 0 --limit 1
-    # But for the port, which needs none.
     expect "grep -qE '^  [0-9]+$' got.1"
     expect_sql 1 "SELECT devices IS NULL FROM attempt"
-}
-
-visible_devices__of_the_runner__those_alone()
-{
-    device_sweep </dev/null
+    # Those alone that the runner sees.
+    rm -rf results.db* got.* order
+    device_sweep
     CUDA_VISIBLE_DEVICES=3,7 run_silently 0
     expect_devices_apart
     expect_sql "3
@@ -215,7 +199,7 @@ visible_devices__of_the_runner__those_alone()
 
 retry__of_a_failed_job__on_other_devices()
 {
-    device_sweep < <(toml devices=2 retry: exit=2 backoff=0)
+    device_sweep devices=2 retry: exit=2 backoff=0
     sed -i 's/^command.*/command = ["\/bin\/sh", "-c", "exit 1"]/' sweep.toml
     run_silently 3 --limit 2 --only 'n = 1'
     expect_sql "0
@@ -225,7 +209,7 @@ retry__of_a_failed_job__on_other_devices()
 cpus__bound__shared_out_evenly()
 {
     [ "$(nproc)" -ge 2 ] || skip "one processor"
-    device_sweep < <(toml devices=2 bind_cpus=true)
+    device_sweep devices=2 bind_cpus=true
     sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'nproc >cpus.{n}; sleep 0.1']/" sweep.toml
     run_silently 0 --limit 2
     expect "[ $(($(cat cpus.1) + $(cat cpus.2))) = $(nproc) ]"
@@ -234,9 +218,7 @@ cpus__bound__shared_out_evenly()
 # An nvidia-smi that lists two devices, whose memory in use stands in the files used.0 and used.1, in MiB.
 stand_in_smi()
 {
-    mkdir bin
-    cat >bin/nvidia-smi <<END
-#!/bin/sh
+    stand_in bin/nvidia-smi <<END
 cd "$PWD" || exit
 if [ "\$1" = -L ]; then
     echo "GPU 0: one"
@@ -246,28 +228,22 @@ fi
 echo "0, GPU-a, \$(cat used.0)"
 echo "1, GPU-b, \$(cat used.1)"
 END
-    chmod +x bin/nvidia-smi
-    echo 3 >used.0
-    echo 3 >used.1
+    echo 3 | tee used.0 >used.1
     PATH=$PWD/bin:$PATH
 }
 
-memory__in_use_while_a_job_runs__its_metric()
+memory__in_use_while_a_job_runs_or_others_wait__its_metric()
 {
     stand_in_smi
-    device_sweep <<<'sample = "50ms"'
+    device_sweep sample=50ms
     sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo 2048 >used.0; sleep 2; echo 3 >used.0']/" sweep.toml
     run_silently 0 --limit 1
     expect_sql "device_memory_peak|$((2048 << 20))" "SELECT name, CAST(value AS INTEGER) FROM summary"
-}
-
-# While others wait the devices are looked at every second, whatever `sample` says: that counts as well.
-memory__sampled_rarely_while_others_wait__its_metric()
-{
-    stand_in_smi
+    rm -rf results.db* got.*
+    # While others wait the devices are looked at every second, whatever `sample` says: that counts as well.
     echo 2048 >used.0
     echo 1024 >used.1
-    device_sweep < <(toml sample=2500ms dirty_memory=60GiB)
+    device_sweep sample=2500ms dirty_memory=60GiB
     sed -i "s/^command.*/command = [\"sleep\", \"4\"]/" sweep.toml
     expect_run only_stderr 0 run --progress json --only 'n <= 3' -j 3
     expect_sql "0|$((2048 << 20))
@@ -275,23 +251,19 @@ memory__sampled_rarely_while_others_wait__its_metric()
         WHERE attempt.job_id <= 2 GROUP BY 1"
 }
 
-dirty_device__passed_over__and_reported()
+dirty_device__passed_over_or_clean_again__reported_or_waited_for()
 {
     stand_in_smi
     echo 40000 >used.0
-    device_sweep < <(toml wait_clean=1ms sample=0)
+    device_sweep wait_clean=1ms sample=0
     run_meshsweep run --progress plain --limit 3
     expect_among_stderr 0 'device 0 is in use by others (39.1 GiB of memory): waiting for it'
     expect_stderr_contains 'device 0 is in use by others (39.1 GiB of memory): doing without it'
     expect_sql "1|3" "SELECT devices, count(*) FROM attempt WHERE state = 'ok' GROUP BY 1"
-}
-
-dirty_device__clean_again__waited_for()
-{
-    stand_in_smi
-    echo 40000 >used.0
-    echo 40000 >used.1
-    device_sweep <<<'sample = 0'
+    # One that is clean again is waited for.
+    rm -rf results.db* got.*
+    echo 40000 | tee used.0 >used.1
+    device_sweep sample=0
     start_until 'grep -q "waiting for it" .stderr' 20 run --progress plain --limit 1
     expect "[ ! -f got.1 ]"
     echo 3 >used.1
@@ -302,9 +274,8 @@ dirty_device__clean_again__waited_for()
 devices__all_in_use_by_others__left_after_a_while()
 {
     stand_in_smi
-    echo 40000 >used.0
-    echo 40000 >used.1
-    device_sweep < <(toml wait_clean=1ms give_up=1500ms sample=0)
+    echo 40000 | tee used.0 >used.1
+    device_sweep wait_clean=1ms give_up=1500ms sample=0
     expect_said among_stderr 3 'the jobs that are left need devices that others still use: 0,1; they stay pending for '\
 'another run' run --progress plain
     expect_sql "pending|6|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job GROUP BY state"
@@ -327,7 +298,7 @@ library__memory_and_processes__reported_by_device()
     mkdir devices
     echo "3145728 0" >devices/0
     echo "3145728 1" >devices/1
-    device_sweep < <(toml devices=GPU-a,1 sample=50ms wait_clean=1ms)
+    device_sweep devices=GPU-a,1 sample=50ms wait_clean=1ms
     sed -i "s/^command.*/command = [\"\/bin\/sh\", \"-c\", 'echo $((5 << 30)) 1 >devices\/0; sleep 0.6; echo 3145728 0 \
 >devices\/0']/" sweep.toml
     with_nvml run_meshsweep run --progress none --limit 2
@@ -342,9 +313,8 @@ condition__of_a_device__metrics_of_the_attempt()
 {
     mkdir devices
     echo "3145728 0 1700 50 300000 1000 4 7" >devices/0
-    device_sweep < <(toml devices='[0]' sample=50ms wait_clean=0 metrics.per_joule: expression='tokens / energy' \
-        better=max metrics.per_watt: expression='tokens / power' better=max \
-        job.metrics.tokens: key=tokens)
+    device_sweep devices='[0]' sample=50ms wait_clean=0 metrics.per_joule: expression='tokens / energy' better=max \
+        metrics.per_watt: expression='tokens / power' better=max job.metrics.tokens: key=tokens
     printf '%s\n' 'echo "tokens: 3000"' 'sleep 0.3' 'echo "3145728 0 1100 81 500000 31000 96 9" >devices/0' \
         'sleep 0.3' >job.sh
     expect_after only_stderr 0 with_nvml run_meshsweep run --progress none --limit 1
@@ -387,8 +357,7 @@ condition__not_to_be_had__null_with_the_reason()
 {
     mkdir devices
     echo "3145728 0 1700 -1 -1 -1 0" >devices/0
-    device_sweep < <(toml devices='[0]' sample=50ms wait_clean=0 metrics.per_joule: expression='n / energy' \
-        better=max)
+    device_sweep devices='[0]' sample=50ms wait_clean=0 metrics.per_joule: expression='n / energy' better=max
     expect_after only_stderr 0 with_nvml run_meshsweep run --progress none --limit 1
     expect_sql "1700.0|0.0|1" "SELECT device_clock, device_throttled, per_joule IS NULL FROM results WHERE state = 'ok'"
     expect_sql '|not supported|not supported' "SELECT device_condition ->> '\$.0.power',
@@ -445,7 +414,7 @@ library__without_a_driver__nvidia_smi_asked()
 {
     stand_in_smi
     echo 40000 >used.0
-    device_sweep <<<'wait_clean = "1ms"'
+    device_sweep wait_clean=1ms
     LD_LIBRARY_PATH=$build_dir/tests/cli/nvml run_meshsweep run --progress none --limit 1
     expect_only_stderr_contains 0 'device 0 is in use by others (39.1 GiB of memory): waiting for it'
     expect_sql 1 "SELECT devices FROM attempt"

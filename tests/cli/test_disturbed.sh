@@ -4,14 +4,15 @@
 . "${0%/*}/lib.sh"
 
 disturb=$build_dir/tests/cli/disturb.so
+preloaded=(env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0")
 
 # Runs the tool so that CALL fails with ERRNO on files in whose path TEXT occurs.
 run_disturbed() # CALL ERRNO TEXT ARGS
 {
     [ -f "$disturb" ] || skip "there is no $disturb"
     touch broken
-    run_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" DISTURB_CALL="$1" \
-        DISTURB_ERRNO="$2" DISTURB_PATH="$3" DISTURB_WHILE="$PWD/broken" "$meshsweep" "${@:4}"
+    run_command "${preloaded[@]}" DISTURB_CALL="$1" DISTURB_ERRNO="$2" DISTURB_PATH="$3" DISTURB_WHILE="$PWD/broken" \
+        "$meshsweep" "${@:4}"
 }
 
 ENOENT=2 EIO=5 EMFILE=24 EFBIG=27 ENOSPC=28 EDQUOT=122
@@ -48,17 +49,23 @@ database__disk_error__said_and_gone_on_from()
     done
 }
 
-# Not for an hour, as a run that pauses would.
-impatient()
+# A begun sweep whose run is given up not after an hour, as one that pauses would be; nothing has failed then.
+impatient_sweep()
 {
-    printf '[local]\ngive_up = "%s"\n' "${1-10ms}" >>sweep.toml
+    begun_sweep
+    printf '[local]\ngive_up = "10ms"\n' >>sweep.toml
+}
+
+expect_no_failure()
+{
+    expect_sql "0|0" "SELECT (SELECT count(*) FROM attempt WHERE state = 'failed'), (SELECT count(*) FROM job WHERE \
+state = 'failed')"
 }
 
 # A log that the machine cannot read says nothing about its job: the run pauses, and is given up.
 log__disk_error_or_no_descriptors__is_lost_and_no_verdict()
 {
-    begun_sweep
-    impatient
+    impatient_sweep
     run_disturbed pread "$EIO" output.log run --progress none
     expect_only_stderr_contains 5 'paused: the host cannot run jobs: its output cannot be read: Input/output error'
     expect_sql "lost|its output cannot be read: Input/output error|host|1" \
@@ -71,18 +78,15 @@ log__disk_error_or_no_descriptors__is_lost_and_no_verdict()
 
 log__that_cannot_be_made__job_is_not_started()
 {
-    begun_sweep
-    impatient
+    impatient_sweep
     run_disturbed open "$EMFILE" /slots/ run --progress none
     expect_only_stderr_contains 5 'giving up: the host cannot run jobs: could not be started (log): Too many open files'
-    expect_sql "0|0" "SELECT (SELECT count(*) FROM attempt WHERE state = 'failed'), (SELECT count(*) FROM job WHERE \
-state = 'failed')"
+    expect_no_failure
     # A cleaner's doing is no job's, either.
     sed -i 's/^command.*/&\njob_dir = true/' sweep.toml
     run_disturbed open "$ENOENT" output.log run --progress none
     expect_only_stderr_contains 5 'giving up: the host cannot run jobs: could not be started (log): No such file or dir'
-    expect_sql "0|0" "SELECT (SELECT count(*) FROM attempt WHERE state = 'failed'), (SELECT count(*) FROM job WHERE \
-state = 'failed')"
+    expect_no_failure
     expect_recovered
 }
 
@@ -92,8 +96,7 @@ log__over_a_quota__is_lost_and_no_verdict()
     for call in pwrite sync; do
         for number in "$EDQUOT" "$ENOSPC"; do
             rm -rf results.db*
-            begun_sweep
-            impatient
+            impatient_sweep
             mv job.sh whole.sh
             echo 'echo cut' >job.sh
             expect_after only_stderr 5 run_disturbed "$call" "$number" /slots/room run --progress none
@@ -131,8 +134,7 @@ database__over_a_quota_or_the_largest_file__said_and_gone_on_from()
 # A job that ignores the signal, as Python does, loses the end of what it prints.
 log__as_large_as_files_may_get__is_lost_and_no_verdict()
 {
-    begun_sweep
-    impatient
+    impatient_sweep
     mv job.sh whole.sh
     printf "trap '' XFSZ\n%s\nexit 0\n" 'yes | head -c 2000000' >job.sh
     run_command bash -c 'ulimit -f 1000; exec "$@"' run "$meshsweep" run --progress none
@@ -227,8 +229,7 @@ clocks__set_either_way__no_limit_fires_and_durations_stay()
         startup_timeout=30s job.metrics.score: regex='score: ([0-9.]+)' training_spec: x=1,2,3 >sweep.toml
     printf '%s\n' 'until [ -e "go$1" ]; do sleep 0.05; done' 'echo "score: $1"' >job.sh
     echo "0 0" >clock
-    start_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
-        DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none
+    start_command "${preloaded[@]}" DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none
     wait_until "start_is_recorded 1" 20
     echo "28800000 0" >clock # eight hours asleep
     touch go1
@@ -246,9 +247,7 @@ ok|1|3.0" "SELECT j.state, a.duration_ms BETWEEN 0 AND 30000, s.value FROM job A
     # Later runs are the current ones whatever the clock says.
     sed -i 's/^x = .*/x = [4]/; s/^objective.*/objective = "min:score"/' sweep.toml
     touch go4
-    run_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
-        DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none
-    expect_silent 0
+    expect_command silent 0 "${preloaded[@]}" DISTURB_CLOCK="$PWD/clock" "$meshsweep" run --progress none
     expect_said only_stdout 0 $'x\r\n4\r' results --columns x --format csv
     expect_said only_stdout 0 'results.db: all well' check -d results.db
 }
@@ -261,8 +260,7 @@ database__on_a_network_file_system__without_wal_and_said_so()
     run_silently 0 --limit 1
     expect_sql wal "PRAGMA journal_mode"
     while read -r type name; do
-        run_command env LD_PRELOAD="$disturb" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
-            DISTURB_FILE_SYSTEM="$type" "$meshsweep" run --progress none --limit 1
+        run_command "${preloaded[@]}" DISTURB_FILE_SYSTEM="$type" "$meshsweep" run --progress none --limit 1
         expect_only_stderr 0 \
             "meshsweep: results.db lies on $name, where SQLite's write-ahead log is unsafe: using a rollback journal"
         expect_sql delete "PRAGMA journal_mode"

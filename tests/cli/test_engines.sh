@@ -39,7 +39,8 @@ silence_of()
 enter() # ENGINE
 {
     local command
-    rm -rf "${case_directory:=$PWD}/$1"
+    # Something of the last one may be ending.
+    wait_until "rm -rf '${case_directory:=$PWD}/$1' 2>/dev/null" 20
     mkdir -p "$case_directory/$1/bin" "$case_directory/$1/engine"
     cd "$case_directory/$1" || exit 1
     echo "# $1"
@@ -57,9 +58,10 @@ enter() # ENGINE
     PATH=$PWD/bin:$plain_path
 }
 
-# Lines for [executor] and more follow on standard input.
+# A sweep in the system's own directory. Lines for [executor] and more follow on standard input.
 engine_sweep() # ENGINE N [COMMAND]
 {
+    enter "$1" </dev/null
     slurm_sweep "${@:2}"
     sed -i "s/^\[slurm\]/[executor]\nname = \"$1\"/; s/poll = .*/poll = \"200ms\"/; s/absence = .*/absence = \"2s\"/" \
         sweep.toml
@@ -77,10 +79,11 @@ expect_once() # N
     expect_sql "ok|1|$1|$1" "SELECT state, max(number), count(*), count(DISTINCT job_id) FROM attempt GROUP BY state"
 }
 
+run_once() { run_at_engine 0 && expect_once "$1"; } # N
+
 sweep__of_ends__recorded()
 {
     for engine in $(drawn_engines); do
-        enter "$engine"
         engine_sweep "$engine" 5 \
             'case {n} in 2) exit 7 ;; 3) kill -KILL $$ ;; 4) exit 0 ;; esac; echo "score: {n}"' </dev/null
         run_at_engine 3
@@ -94,10 +97,9 @@ $engine|ok|0" "SELECT executor, coalesce(failure, state), exit_code FROM attempt
     done
 }
 
-request__of_devices_processors_and_time__taken()
+request__of_devices_and_check_executor__taken()
 {
     for engine in $(drawn_engines); do
-        enter "$engine"
         engine_sweep "$engine" 1 <<'END'
 queue = "main"
 [[cluster_spec]]
@@ -106,15 +108,16 @@ cpus_per_task = 4
 memory = "16GiB"
 END
         sed -i '/^gpus = false/d' sweep.toml
-        run_at_engine 0
-        expect_once 1
+        run_once 1
+        engine_sweep "$engine" 1 true </dev/null
+        expect_run only_status 0 check --executor "$engine" --json
+        expect "[ \"\$(tried | cut -d '|' -f 2 | sort -u)\" = True ]"
     done
 }
 
-job__deleted_by_hand__not_tried_again()
+job_deleted_or_run_cancelled__not_tried_again_and_nothing_left()
 {
     for engine in $(drawn_engines); do
-        enter "$engine"
         engine_sweep "$engine" 2 'echo begun; [ {n} = 2 ] || sleep 300; echo "score: {n}"' </dev/null
         # One index of a whole Job of Kubernetes cannot be deleted.
         [ "$engine" != kubernetes ] || sed -i '/^name = "kube/aarray_size = 1' sweep.toml
@@ -125,6 +128,9 @@ job__deleted_by_hand__not_tried_again()
         # Kubernetes keeps no record of a Job that is deleted: its own file says by what it ended.
         expect_sql "$(case $engine in jobset | kubernetes) echo signal ;; *) echo cancelled ;; esac)|1
 ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
+        engine_sweep "$engine" 2 'echo begun; sleep 300' </dev/null
+        cancel_two_that_began
+        wait_until '[ "$(find engine -name "code.*" | wc -l)" = 2 ]' 20
     done
 }
 
@@ -152,47 +158,26 @@ cancel_two_that_began()
     expect_sql "cancelled|2" "SELECT failure, count(*) FROM attempt GROUP BY 1"
 }
 
-run__cancelled__nothing_left_at_the_system()
+request__refused_or_over_the_limit_on_jobs__held_or_later()
 {
     for engine in $(drawn_engines); do
-        enter "$engine"
-        engine_sweep "$engine" 2 'echo begun; sleep 300' </dev/null
-        cancel_two_that_began
-        wait_until '[ "$(find engine -name "code.*" | wc -l)" = 2 ]' 20
-    done
-}
-
-request__that_is_refused__held_and_said_once()
-{
-    for engine in $(drawn_engines); do
-        enter "$engine"
         engine_sweep "$engine" 3 </dev/null
         echo "error: there is no such queue" >engine/refuse
         run_at_engine 2
         expect_stderr_contains "there is no such queue"
         expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
         rm engine/refuse
-        run_at_engine 0
-        expect_once 3
-    done
-}
-
-limit__on_the_number_of_jobs__the_rest_later()
-{
-    for engine in $(drawn_engines); do
+        run_once 3
         [ -n "$(limit_of "$engine")" ] || continue
-        enter "$engine"
         engine_sweep "$engine" 4 'sleep 0.3; echo "score: {n}"' </dev/null
         echo "2 $(limit_of "$engine")" >engine/most
-        run_at_engine 0
-        expect_once 4
+        run_once 4
     done
 }
 
-answer__lost__found_by_its_token()
+answer_lost_or_runner_killed__its_jobs_found()
 {
     for engine in $(drawn_engines); do
-        enter "$engine"
         engine_sweep "$engine" 2 'echo {n} >>runs; echo "score: {n}"' </dev/null
         touch engine/hold
         silence_of "$engine" >engine/lose
@@ -202,19 +187,11 @@ answer__lost__found_by_its_token()
         wait_command only_status 0
         expect_once 2
         expect "[ $(wc -l <runs) = 2 ]"
-    done
-}
-
-runner__killed__its_jobs_collected_by_the_next()
-{
-    for engine in $(drawn_engines); do
-        enter "$engine"
         engine_sweep "$engine" 3 'echo {n} >>runs; until [ -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
         start_until '[ "$(cat runs 2>/dev/null | wc -l)" = 3 ]' 20 run --progress none
         end_command KILL only_status 137
         touch go
-        run_at_engine 0
-        expect_once 3
+        run_once 3
         expect "[ $(wc -l <runs) = 3 ]"
     done
 }
@@ -224,7 +201,6 @@ runner__killed__its_jobs_collected_by_the_next()
 # Pods' volumes are their own in the stand-in, as an emptyDir is: results come by `kubectl logs` alone.
 framed_sweep() # N [COMMAND]
 {
-    enter kubernetes
     engine_sweep kubernetes "$@"
     sed -i '/^volume_/d; s/^name = "kube.*/&\nshared = false\nheartbeat = "1s"/' sweep.toml
 }
@@ -338,22 +314,17 @@ framed__rotated_meanwhile__whole()
     printf 'score: 1\nmore\n' | cmp - "$(attempt_file 1 output.log)" || fail "the output differs"
 }
 
-framed__runner_killed_while_fetching__collected_by_the_next()
+framed__runner_killed_while_fetching_or_cancelled__collected_or_ended()
 {
+    framed_sweep 2 'echo begun; sleep 300' </dev/null
+    cancel_two_that_began
     need_fault_points
     for point in frame-written result-fetched; do
         talkative_sweep 2 </dev/null
         expect_after only_stderr 137 run_killed "$point" run --progress none
-        run_at_engine 0
-        expect_once 2
+        run_once 2
         cmp engine/volume.*.0/*/1/output.log "$(attempt_file 1 output.log)" || fail "the output differs"
     done
-}
-
-framed__cancelled__ends_soon()
-{
-    framed_sweep 2 'echo begun; sleep 300' </dev/null
-    cancel_two_that_began
 }
 
 framed__files_of_many_or_large__split_or_said()
@@ -363,8 +334,7 @@ framed__files_of_many_or_large__split_or_said()
 path = "large"
 text = "$(head -c 6000 /dev/zero | tr '\0' x)"
 END
-    run_at_engine 0
-    expect_once 40
+    run_once 40
     expect "[ $(find engine -name 'job.*' | wc -l) -gt 1 ]"
     framed_sweep 1 <<END
 [[job.file]]
@@ -415,17 +385,7 @@ for j in json.load(sys.stdin)["tried"]:
     print(*(j[k] for k in ("what", "as_expected", "began", "exit_code", "host", "decision", "why")), sep="|")' <.stdout
 }
 
-check_executor__each_system__as_expected()
-{
-    for engine in $(drawn_engines); do
-        enter "$engine"
-        engine_sweep "$engine" 1 true </dev/null
-        expect_run only_status 0 check --executor "$engine" --json
-        expect "[ \"\$(tried | cut -d '|' -f 2 | sort -u)\" = True ]"
-    done
-}
-
-check_executor__without_a_common_file_system__what_came_by_logs()
+check_executor__without_a_common_file_system_or_fetch__what_came_or_refused()
 {
     framed_sweep 1 true </dev/null
     expect_said among_stdout 0 '"shared":	false,' check --executor kubernetes --json
@@ -434,15 +394,9 @@ check_executor__without_a_common_file_system__what_came_by_logs()
 false|True|True|1|node-a|it ended as its file says|None' ]" "tried | grep '^cancelled|True|True|'"
     expect_no_file meshsweep-check.*
     mv bin/kubectl bin/real
-    printf '#!/bin/sh\n[ "$1" != logs ] || { echo "error: no logs" >&2; exit 1; }\nexec real "$@"\n' >bin/kubectl
-    chmod +x bin/kubectl
+    stand_in bin/kubectl <<<'[ "$1" != logs ] || { echo "error: no logs" >&2; exit 1; }; exec real "$@"'
     expect_said among_stdout 1 '  its file: nothing; its log cannot be fetched: kubectl: no logs' \
         check --executor kubernetes
-}
-
-framed__system_without_fetch__refused()
-{
-    enter pbs
     engine_sweep pbs 1 </dev/null
     sed -i 's/^\[executor\]/&\nshared = false/' sweep.toml
     run_at_engine 2

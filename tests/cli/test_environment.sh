@@ -5,6 +5,7 @@
 # A sweep of one job: job.sh writes its arguments, a line each, to the file arguments.
 one_job() # LINES FOR [job]
 {
+    rm -rf arguments results.db*
     toml job: "$1" training_spec: x=1 name=first "text = \"a b'\\\"c \$HOME\"" yes=true real=1.0 tiny=1e-7 \
         list='[[1, 2]]' both=spec model: both=model >sweep.toml
     cat >job.sh <<'END'
@@ -12,50 +13,26 @@ printf '%s\n' "$@" >>arguments
 END
 }
 
-expect_arguments()
+expect_arguments() # ARGUMENT...
 {
-    [ "$(cat arguments)" = "$1" ] || fail "expected arguments:"$'\n'"$1"$'\n'"got:"$'\n'"$(cat arguments)"
+    printf '%s\n' "$@" | diff - arguments >difference || fail "other arguments: $(cat difference)"
 }
 
 # --- placeholders ---
 
-placeholders__of_every_kind__are_values()
+placeholders_and_braces__of_every_kind__values_or_said()
 {
     one_job \
         'command = ["/bin/sh", "job.sh", "{x}", "{training_spec.x}", "{text}", "{yes}", "{real}", "{tiny}", "{list}",
  "{model.both}", "{gpus}", "<{x}{x}>", "{name}"]'
     run_silently 0
-    expect_arguments "1
-1
-a b'\"c \$HOME
-true
-1.0
-1e-07
-[1,2]
-model
-1
-<11>
-first"
-}
-
-braces__that_are_none_of_ours__stay()
-{
+    expect_arguments 1 1 "a b'\"c \$HOME" true 1.0 1e-07 '[1,2]' model 1 '<11>' first
+    # Braces that are none of ours stay.
     one_job "command = [\"/bin/sh\", \"job.sh\", \"{{x}\", \"\${HOME}\", \"\${x}\", \"{ x }\", \"{}\", \"{1..3}\", \
 '{\"a\": {x}}', \"{{\", \"}\"]"
     run_silently 0
-    expect_arguments '{x}
-${HOME}
-${x}
-{ x }
-{}
-{1..3}
-{"a": 1}
-{
-}'
-}
-
-placeholders__unknown_or_ambiguous__said_with_their_place()
-{
+    expect_arguments '{x}' '${HOME}' '${x}' '{ x }' '{}' '{1..3}' '{"a": 1}' '{' '}'
+    # Unknown and ambiguous ones.
     one_job 'command = ["/bin/sh", "{xx}", "{both}"]'
     run_meshsweep plan
     expect_only_stderr_matches 2 '^meshsweep: sweep.toml:2:[0-9]+: unknown placeholder \{xx\}.*did you mean .?x'
@@ -76,17 +53,19 @@ repeat = 2'
     expect_sql "1|2" "SELECT count(*), (SELECT count(*) FROM attempt) FROM job"
 }
 
-command__given_on_the_command_line__replaces_the_files()
+command__as_one_text_or_given_on_the_command_line__replaces_the_files()
 {
+    one_job 'command = "echo {x} ${HOME} | cat >arguments; exit 0"'
+    run_silently 0
+    expect_arguments "1 $HOME"
+    # One of the command line goes before.
     one_job 'command = ["/bin/false"]'
     run_silently 0 --command 'echo "{x}" "$((6 * 7))" >arguments'
     expect_arguments "1 42"
     rm arguments
     run_meshsweep run --progress none -- /bin/sh job.sh '{x}' --progress -j
     expect_only_stderr_contains 0 'all jobs are new for that alone'
-    expect_arguments "1
---progress
--j"
+    expect_arguments 1 --progress -j
     one_job ''
     expect_run only_stderr 2 run
     expect_stderr "meshsweep: sweep.toml: there is no [job] command, so there is nothing to run; add one, or give it \
@@ -94,14 +73,7 @@ with --command 'LINE' or after --"
     expect_said only_stdout_contains 0 'the file has no [job] command' plan
 }
 
-command__as_one_text__is_the_shells()
-{
-    one_job 'command = "echo {x} ${HOME} | cat >arguments; exit 0"'
-    run_silently 0
-    expect_arguments "1 $HOME"
-}
-
-optional__without_a_value__is_left_out()
+optional__without_a_value__is_left_out_or_excluded_with_a_hint()
 {
     one_job 'command = ["/bin/sh", "job.sh", "{momentum?--momentum={}}", "{x?--x={} {}}", "a{none?}b{x?}", "{none?}",
  "{words?}", "{words?-k={}}", "{none?}{x?}", "{devices?}"]
@@ -111,40 +83,15 @@ cwd = "{place?}"'
     toml parallel_spec: "words = [[\"a b\", 1, true, \"\\\"{}\"], []]" derive: flash='"nullif(x, 1)"' >>sweep.toml
     echo "env | grep -E '^(FLASH|PASSED|X)=' >>arguments" >>job.sh
     FLASH=1 PASSED=1 run_silently 0
-    expect_arguments '--x=1 1
-ab1
-a b
-1
-true
-"{}
--k=a b
--k=1
--k=true
--k="{}
-1
-X=1
---x=1 1
-ab1
-1
-X=1'
+    expect_arguments '--x=1 1' ab1 'a b' 1 true '"{}' '-k=a b' -k=1 -k=true '-k="{}' 1 X=1 '--x=1 1' ab1 1 X=1
     expect_sql '{"X":"1"}' 'SELECT DISTINCT environment FROM attempt'
-}
-
-optional__in_a_line__is_quoted_or_nothing()
-{
+    # In a line it is quoted, or nothing.
     one_job "command = \"/bin/sh job.sh {text?--text={}} {none?--none={}} {words?} '{none?}' end\""
     printf '[parallel_spec]\nwords = [["a b", "c"]]\n' >>sweep.toml
     run_silently 0
-    expect_arguments "--text=a b'\"c \$HOME
-a b
-c
-
-end"
+    expect_arguments "--text=a b'\"c \$HOME" 'a b' c '' end
     expect_sql "/bin/sh job.sh --text='a b'\\''\"c \$HOME' 'a b' c '' end" "SELECT command ->> 2 FROM attempt"
-}
-
-optional__needed_elsewhere__is_excluded_with_a_hint()
-{
+    # Needed elsewhere.
     one_job 'command = ["/bin/sh", "job.sh", "{momentum}"]'
     printf '[[parallel_spec]]\nmomentum = 1\n[[parallel_spec]]\nzero = 1\n' >>sweep.toml
     expect_said only_stdout_contains 0 'this combination does not set; {momentum?} leaves it out there' plan
@@ -204,9 +151,8 @@ pass_env = [\"WANTED\", \"ABSENT\"]"
 MESHSWEEP_DEVICES MESHSWEEP_JOB MESHSWEEP_JOB_DIR MESHSWEEP_JOB_KEY MESHSWEEP_METRICS MESHSWEEP_NUMBER MESHSWEEP_SPEC \
 NCCL_DEBUG NUMBER PATH PET_MASTER_PORT PWD TMPDIR WANTED X YES"
     expect_file_contains all HOME=/elsewhere X=1 NUMBER=5 YES=true MESHSWEEP_JOB=1
-    expect "grep '^MESHSWEEP_SPEC=' all | cut -d = -f 2- >spec.json"
-    expect_sql '1|model|[1,2]' "SELECT json_extract(s, '\$.training_spec.x'), json_extract(s, '\$.model.both'),
-        json_extract(s, '\$.training_spec.list') FROM (SELECT cast(readfile('spec.json') AS TEXT) AS s)"
+    expect_command only_stdout 0 sed -n 's/^MESHSWEEP_SPEC=//p' all
+    expect_json '1|model|[1,2]' training_spec.x model.both training_spec.list
     expect_sql '{"X":"1","NUMBER":"5","YES":"true","HOME":"/elsewhere"}' "SELECT environment FROM attempt"
     # The runner's surroundings are known, as far as they matter.
     expect_sql "h|INFO|" "SELECT json_extract(provenance, '\$.environment.MASTER_ADDR'),
@@ -239,13 +185,12 @@ pass_env = ["HF_HOME"]'
     echo 'y = [1, 2]' >>sweep.toml
     expect_said only_stderr_contains 3 'in [job] passes them' run --progress plain
     expect "[ \"\$(grep -c 'not passed to jobs' .stderr)\" = 1 ]"
-    expect "grep 'not passed to jobs' .stderr | grep -q http_proxy"
-    expect "grep 'not passed to jobs' .stderr | grep -q WANDB_MODE"
-    expect "grep 'not passed to jobs' .stderr | grep -q WANDB_API_KEY"
-    expect "! grep 'not passed to jobs' .stderr | grep -q 'HF_HOME\|OMP_NUM\|OTHER\|abcdef\|proxy:1'"
+    grep 'not passed to jobs' .stderr >said
+    expect_file_contains said http_proxy WANDB_MODE WANDB_API_KEY
+    expect "! grep -q 'HF_HOME\|OMP_NUM\|OTHER\|abcdef\|proxy:1' said"
 }
 
-directory__template__is_where_the_job_runs()
+directory__template_or_absent__is_where_the_job_runs_or_named()
 {
     one_job "command = [\"/bin/sh\", \"-c\", \"pwd >>\$HOME/arguments\"]
 cwd = \"place-{x}\""
@@ -257,6 +202,12 @@ cwd = \"place-{x}\""
     run_meshsweep run --progress none
     expect_only_stderr_contains 0 'cwd: place-{x} -> {job_dir}; all jobs are new for that alone'
     expect_arguments "$PWD/results.db.d/$(sql "SELECT directory FROM attempt ORDER BY id DESC LIMIT 1")"
+    one_job 'command = ["/bin/true"]
+cwd = "absent-{x}"'
+    run_silently 3
+    # Once more by default: a file system may have been away for a moment.
+    expect_sql "could not be started (chdir absent-1): No such file or directory|2" \
+        "SELECT message, count(*) FROM attempt GROUP BY 1"
 }
 
 # --- what cannot be started ---
@@ -273,16 +224,6 @@ spawn|could not be started (exec /etc/passwd): Permission denied|" "SELECT failu
     run_silently 3 -d shell.db -- /bin/sh -c 'absent-program'
     expect_sql "exit|127|3" "SELECT failure, exit_code, count(*) FROM attempt" shell.db
     expect_sql "1" "SELECT message LIKE 'exit status 127: %absent-program%not found' FROM attempt LIMIT 1" shell.db
-}
-
-directory__that_does_not_exist__is_named()
-{
-    one_job 'command = ["/bin/true"]
-cwd = "absent-{x}"'
-    run_silently 3
-    # Once more by default: a file system may have been away for a moment.
-    expect_sql "could not be started (chdir absent-1): No such file or directory|2" \
-        "SELECT message, count(*) FROM attempt GROUP BY 1"
 }
 
 # --- secrets ---

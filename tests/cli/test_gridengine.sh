@@ -6,16 +6,20 @@ CASE_SECONDS=400
 . "${0%/*}/slurm_stand_ins.sh"
 . "${0%/*}/gridengine_cluster.sh"
 
+# Once in a case.
 cluster()
 {
+    [ -z "${cluster_is_up-}" ] || return 0
     [ "${MESHSWEEP_FULL-}" ] || skip "a real Grid Engine is started by scripts/check.sh --full"
     need_gridengine
     start_gridengine
+    cluster_is_up=1
 }
 
 # Standard input has lines for [executor] and more.
 cluster_sweep() # N COMMAND
 {
+    cluster </dev/null
     slurm_sweep "$@"
     sed -i 's/^\[slurm\]/[executor]\nname = "gridengine"/; s/poll = "100ms"/poll = "500ms"/
         s/absence = "300ms"/absence = "4s"\nheartbeat = "1s"/' sweep.toml
@@ -32,6 +36,8 @@ expect_each_once()
 {
     expect_sql "ok|1|$1|$1" "SELECT state, max(number), count(*), count(DISTINCT job_id) FROM attempt GROUP BY state"
 }
+
+run_each_once() { expect_after silent 0 run_at_engine && expect_each_once "$1"; } # N
 
 # Waits until as many attempts are in that state at the engine, as qstat's letters say.
 wait_for_tasks() # N PATTERN
@@ -55,7 +61,6 @@ own_qsub()
 
 sweep__of_all_kinds_of_ends__classified()
 {
-    cluster
     cluster_sweep 8 'case {n} in 2) exit 7 ;; 3) sleep 100 ;; 4) kill -KILL $$ ;; 5) exit 99 ;; 6) exit 100 ;; '\
 '7) exit 0 ;; 8) exit 255 ;; esac; echo "score: {n}"' </dev/null
     sed -i 's/timeout = "60s"/timeout = "8s"/' sweep.toml
@@ -75,7 +80,6 @@ exit|255|1" "$ends"
 
 request__slots_and_options__asked_for()
 {
-    cluster
     cluster_sweep 1 'echo "$NSLOTS $PE"; echo "score: 1"' < <(toml queue=all.q options='["-p -5"]' \
         cluster_spec:: cpus_per_task=4)
     expect_after silent 0 run_at_engine
@@ -85,7 +89,6 @@ score: 1" "SELECT log_tail FROM attempt"
 
 time_limit__of_the_engine__a_timeout()
 {
-    cluster
     cluster_sweep 1 'sleep 100' < <(toml options='["-l h_rt=3"]')
     sed -i '/^timeout/d' sweep.toml
     expect_after silent 3 run_at_engine
@@ -94,7 +97,6 @@ time_limit__of_the_engine__a_timeout()
 
 task__deleted_while_it_runs__not_tried_again()
 {
-    cluster
     cluster_sweep 2 'echo begun; [ {n} = 1 ] && sleep 100; echo "score: {n}"' </dev/null
     start_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 30 run --progress none
     qdel 1.1 >/dev/null
@@ -122,7 +124,6 @@ ok|2" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 
 directory__missing__an_error_state_that_is_told_and_removed()
 {
-    cluster
     cluster_sweep 2 < <(toml options='["-wd /nonexistent"]')
     expect_after only_status 3 run_at_engine
     expect_sql "spawn|2" "SELECT failure, count(DISTINCT job_id) FROM attempt GROUP BY 1"
@@ -132,33 +133,27 @@ directory__missing__an_error_state_that_is_told_and_removed()
 
 wrong_words__held_and_said_once()
 {
-    cluster
     cluster_sweep 3 < <(toml queue=no-such.q)
     expect_said_by only_stderr_contains 2 'unknown queue "no-such.q"' run_at_engine
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
     sed -i 's/^queue = .*/options = ["-l nosuch=1"]/' sweep.toml
     expect_said_by only_stderr_contains 2 'unknown resource "nosuch"' run_at_engine
     sed -i '/nosuch/d' sweep.toml
-    expect_after silent 0 run_at_engine
-    expect_each_once 3
+    run_each_once 3
 }
 
 limit__on_jobs__the_rest_later()
 {
-    cluster
     cluster_sweep 5 < <(toml array_size=1)
     set_global max_u_jobs 2
-    expect_after silent 0 run_at_engine
-    expect_each_once 5
+    run_each_once 5
 }
 
 limit__on_tasks_of_an_array__halved()
 {
-    cluster
     cluster_sweep 8 </dev/null
     set_global max_aj_tasks 3
-    expect_after silent 0 run_at_engine
-    expect_each_once 8
+    run_each_once 8
 }
 
 # --- answers that are lost or lie ---
@@ -198,7 +193,6 @@ END
 
 qmaster__away_when_it_submits__later()
 {
-    cluster
     cluster_sweep 3 </dev/null
     stop_qmaster
     start_until "[ \"\$(sql 'SELECT count(*) FROM attempt' 2>/dev/null)\" = 3 ]" 30 run --progress none
@@ -212,7 +206,6 @@ qmaster__away_when_it_submits__later()
 
 qmaster__killed_while_jobs_run__nothing_lost()
 {
-    cluster
     cluster_sweep 4 'while [ ! -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
     start_until '[ "$(ls results.db.d/*/1/*.begun 2>/dev/null | wc -l)" = 4 ]' 30 run --progress none
     stop_qmaster
@@ -225,7 +218,6 @@ qmaster__killed_while_jobs_run__nothing_lost()
 
 host__dead_with_its_jobs__tried_again()
 {
-    cluster
     cluster_sweep 3 'echo begun; [ "$MESHSWEEP_NUMBER" != 1 ] || sleep 300; echo "score: {n}"' </dev/null
     start_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 3 ]' 30 run --progress none
     kill_execd

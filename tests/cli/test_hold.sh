@@ -155,8 +155,7 @@ program__missing_for_some_jobs__those_fail()
             job.metrics.score: regex='score: ([0-9.]+)' retry: backoff=10ms \
             training_spec:: x=1,2,3 program=./sh training_spec:: x=4,5 program=./absent \
             training_spec:: x=6,7,8 program=./sh >sweep.toml
-        printf '#!/bin/sh\n$1\n' >./sh
-        chmod +x sh
+        stand_in ./sh <<<'$1'
         run_ended 3 -j "$slots"
         expect_sql "failed|spawn|2
 ok||6" "SELECT state, failure, count(*) FROM job GROUP BY 1, 2 ORDER BY 1"
