@@ -14,18 +14,17 @@ write() # RELEASE KEYS
     } >sweep.toml
 }
 
-matched() # COUNT STATUS
+matched() # COUNT STATUS RELEASE KEYS
 {
+    write "$3" "$4"
     expect_said among_stdout "$2" " $1 matched" plan -c sweep.toml
 }
 
 release__what_it_lacks_or_refuses__excluded_there_alone()
 {
     while IFS='|' read -r refusing release keys; do
-        write "$refusing" "$keys"
-        matched 0 4
-        write "$release" "$keys"
-        matched 1 0
+        matched 0 4 "$refusing" "$keys"
+        matched 1 0 "$release" "$keys"
     done <<'END'
 0.9.2|0.14.5|"zero_optimization.stage" = 1;"optimizer.type" = "Lion"
 0.10.1|0.10.2|"zero_optimization.stage" = 0;"optimizer.type" = "MuAdam"
@@ -51,10 +50,8 @@ release__key_that_it_does_not_know__an_error_with_its_place()
         write "$refusing" "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
         run_meshsweep plan -c sweep.toml
         expect_only_stderr_contains 2 "sweep.toml:12:1: \`zero_optimization.${key%%\"*}\`: DeepSpeed knows the key of"
-        write "$release" "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
-        matched 1 0
-        write '' "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
-        matched 1 0
+        matched 1 0 "$release" "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
+        matched 1 0 '' "\"zero_optimization.stage\" = 3;\"zero_optimization.$key"
     done <<'END'
 0.9|0.10|zero_hpz_partition_size" = 2
 0.12.2|0.12.3|offload_optimizer.ratio" = 0.5
