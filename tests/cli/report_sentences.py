@@ -1,7 +1,8 @@
 """Holds each sentence of a report's plots against its database: report_sentences.py REPORT DATABASE
 
-Of the sections named below every sentence has to be one that is known here, and each number in it is counted anew, from the tables rather than the views. Prints a line for each sentence that says something
-else, and "checked N numbers"; status 1 when there is any."""
+Of the sections named below every sentence has to be one that is known here, and each number in it is counted anew,
+from the tables rather than the views. Prints a line for each sentence that says something else, and "checked N
+numbers"; status 1 when there is any."""
 
 import collections
 import functools
@@ -145,15 +146,35 @@ def jobs_may_win():
                                  " WHERE j.sweep_id = ? AND " + MAY_WIN, SWEEP)}
 
 
+@functools.cache
+def states():
+    return collections.Counter(state for state, in rows("SELECT state FROM job WHERE sweep_id = ?", SWEEP))
+
+
 def ends():
-    return [n for n, in rows("SELECT count(*) FROM job WHERE sweep_id = ? AND state IN ('ok', 'failed')", SWEEP)][0]
+    return states()["ok"] + states()["failed"]
 
 
-# --- one function per kind of sentence ---
+@functools.cache
+def jobs_with_keys():
+    """Of each job its state, its derived keys and its values by section and key, as far as there are any."""
+    specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
+    return {job: (state, json.loads(derived or "{}"), {
+        (kind, k): v for kind, keys in (specs[i] for i in ids if i is not None) for k, v in keys.items() if v is not None})
+        for job, state, derived, *ids in rows(
+            "SELECT id, state, derived, cluster_id, model_id, training_id, parallel_id FROM job WHERE sweep_id = ?"
+            " ORDER BY id", SWEEP)}
 
-def no_objective():
-    same("whether an objective is declared", "no", "no" if OBJECTIVE is None else OBJECTIVE)
 
+def not_replicated(keys):
+    return {place: v for place, v in keys.items() if "%s.%s" % place not in listed("replicate")}
+
+
+def effect_tables():
+    return [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s]
+
+
+# --- what kinds of sentences say; the short ones are judged in KNOWN ---
 
 def best_so_far(crosses, count, failed, best):
     list_ = attempts()
@@ -171,42 +192,15 @@ def statement(sql):
     same("the winner's value by its statement", [finite(v) for v, in db.execute(sql)], [True])
 
 
-ranked_places = []
-
-
-def ranked(key, b, a, words, low, high):
-    """A line of the list is a row of the table beside it; what is told apart comes first."""
-    table = [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s][0]
-    rows = [r for r in table[1:] if r[:3] == [key, b, a]]
-    same("the row of %s" % key, [r[7] for r in rows], [words])
-    if low:
-        same("its interval", ["%.4g" % float(end) for end in rows[0][5:7]], [low, high])
-    ranked_places.append(words.startswith(("better", "worse")))
-    same("what is told apart comes first", ranked_places, sorted(ranked_places, reverse=True))
-
-
-def no_finite_objective():
-    same("attempts with a finite objective", 0, sum(f is None and finite(v) for _, f, v, _ in attempts()))
-
-
-def no_times():
-    same("attempts with a time", 0, len(attempts()))
-    same("whether jobs ended", True, ends() > 0)
-
-
-def nothing_ended():
+def nothing_ended(jobs):
     same("attempts that ended", 0, len(attempts()))
-    same("jobs that ended", 0, ends())
+    same("whether jobs ended", jobs, ends() > 0)
 
 
 def timed():
     return rows("SELECT coalesce(r.host, '?'), coalesce(a.slot, '?') FROM attempt AS a LEFT JOIN runner AS r"
                 " ON r.id = a.runner_id WHERE a.job_id IN (SELECT id FROM job WHERE sweep_id = ?)"
                 " AND a.started IS NOT NULL AND a.ended >= a.started ORDER BY a.started, a.id", SWEEP)
-
-
-def lanes_cut():
-    same("whether there are more than 64 slots", True, len(set(timed())) > 64)
 
 
 def bars_cut(shown, count):
@@ -222,10 +216,8 @@ def points(column):
 
 def groups_of_jobs():
     """The values of the keys of group_by by job: () where none are listed."""
-    keys = [k.split(".", 1) for k in listed("group_by")]
-    specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
-    return {job: tuple(str(specs[i][1].get(key)) for kind, key in keys for i in ids if i is not None and specs[i][0] == kind)
-            for job, *ids in rows("SELECT id, cluster_id, model_id, training_id, parallel_id FROM job")}
+    return {job: tuple(str(keys.get(tuple(k.split(".", 1)))) for k in listed("group_by"))
+            for job, (_, _, keys) in jobs_with_keys().items()}
 
 
 def front(which, count, on, grouped):
@@ -239,19 +231,6 @@ def front(which, count, on, grouped):
             if best is None or better(value, best):
                 best, kept = value, kept + 1
     same("of the front", int(on), kept)
-
-
-def no_front():
-    memory = data["memory"]
-    same("jobs with both", 0, len(points(memory.removeprefix("metric."))) if memory else 0)
-
-
-def no_memory():
-    same("a metric of memory", "", data["memory"])
-
-
-def every_nth(count, nth):
-    same("one in so many", int(nth), math.ceil(int(count) / POINTS_MOST))
 
 
 def observations(quantity):
@@ -291,18 +270,6 @@ def predicted_of_table(count, off):
                  any(t and math.isclose(t, float(said), rel_tol=1e-5) for t in true))
 
 
-def no_predictions():
-    same("comparisons", 0, len(observations("memory")) + len(observations("time")))
-
-
-def no_effects():
-    same("rows of effects", [], [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s])
-
-
-def rows_cut(shown, _):
-    same("rows that are shown", 80, int(shown))
-
-
 def best_against_best(keys):
     for key, pairs, least in re.findall(r"(\S+) \(too few pairs: (\d+) of (\d+)\)", keys):
         same("too few pairs of " + key, True, int(pairs) < int(least))
@@ -326,21 +293,6 @@ def plain_keys():
     return {key for key, kinds in of.items() if len(kinds) == 1 and key not in ("name", "description")}
 
 
-@functools.cache
-def configurations():
-    """Of each job that is ok its number, the values by section and key, and its batch."""
-    found_of = []
-    kinds = ("cluster_id", "model_id", "training_id", "parallel_id")
-    specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
-    for job, derived, *ids in rows("SELECT id, derived, %s FROM job WHERE sweep_id = ? AND state = 'ok'" % ", ".join(kinds), SWEEP):
-        found = {}
-        for kind, keys in (specs[i] for i in ids if i is not None):
-            found.update({(kind, k): v for k, v in keys.items() if k not in ("name", "description") and v is not None})
-        batch = json.loads(derived or "{}")
-        found_of.append((job, found, (batch.get("global_batch"), batch.get("train_batch_size"))))
-    return found_of
-
-
 def text_of(value):
     return json.dumps(value) if isinstance(value, bool) else "%g" % value if isinstance(value, float) else str(value)
 
@@ -351,11 +303,13 @@ def ratios_of(key, free=()):
     mean. Of what differs in `free` keys alone, the best."""
     values, replicated = metric_of_jobs(OBJECTIVE), set(listed("replicate"))
     means, groups = collections.defaultdict(list), collections.defaultdict(list)
-    for job, found, batch in configurations():
-        found = {place: v for place, v in found.items() if "%s.%s" % place not in replicated or place[1] == key}
+    for job, (state, derived, found) in jobs_with_keys().items():
+        batch = derived.get("global_batch"), derived.get("train_batch_size")
+        found = {place: v for place, v in found.items() if place[1] not in ("name", "description")
+                 and ("%s.%s" % place not in replicated or place[1] == key)}
         own = [place for place in found if place[1] == key]
         rest = json.dumps(sorted((list(p), v) for p, v in found.items() if p not in own), sort_keys=True)
-        if own and finite(values.get(job)):
+        if own and state == "ok" and finite(values.get(job)):
             means[rest, batch, text_of(found[own[0]])].append(values[job])
     best = {}
     for (rest, batch, value), list_ in means.items():
@@ -380,7 +334,7 @@ def most_pairs(key):
 
 
 def effects_table():
-    found = [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s]
+    found = effect_tables()
     freed = {key: tuple(keys.split(", ")) for key, keys in re.findall(
         r"(\S+) \(too few pairs: \d+ of \d+\) with ([^;.]+)", " ".join(words for words, _ in page.paragraphs["effects"]))}
     for key, b, a, pairs, median, low, high, words in found[0][1:] if found else []:
@@ -395,7 +349,7 @@ def effects_table():
 
 def together(count):
     """How many intervals hold together: those of three pairs or more."""
-    found = [t for (section, s), t in page.tables.items() if section == "effects" and "by matched" in s]
+    found = effect_tables()
     if found and len(found[0]) <= 200:
         same("intervals that hold together", int(count), sum(int(row[3]) >= 3 for row in found[0][1:]))
 
@@ -536,13 +490,8 @@ def alike(count, jobs, _, hours):
 
 
 def neighbours(count, ended, ended_and_failed, failed):
-    kinds = ("cluster_id", "model_id", "training_id", "parallel_id")
-    specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
-    jobs = {}
-    for job, state, *ids in rows("SELECT id, state, %s FROM job WHERE sweep_id = ? ORDER BY id" % ", ".join(kinds), SWEEP):
-        jobs[job] = state, {(kind, k): json.dumps(v) for kind, keys in (specs[i] for i in ids if i is not None)
-                            for k, v in keys.items() if k != "description" and v is not None
-                            and "%s.%s" % (kind, k) not in listed("replicate")}
+    jobs = {job: (state, {place: json.dumps(v) for place, v in not_replicated(keys).items() if place[1] != "description"})
+            for job, (state, _, keys) in jobs_with_keys().items()}
     parts = set()
     for key in {k for _, found in jobs.values() for k in found}:
         numbers = {}
@@ -557,10 +506,9 @@ def neighbours(count, ended, ended_and_failed, failed):
 
 
 def none_but_failed(still, failed):
-    none_ok()
-    states = [s for s, in rows("SELECT state FROM job WHERE sweep_id = ?", SWEEP)]
-    same("failed jobs", int(failed), states.count("failed"))
-    same("others", bool(still), len(states) > int(failed))
+    same("jobs that are ok", 0, states()["ok"])
+    same("failed jobs", int(failed), states()["failed"])
+    same("others", bool(still), sum(states().values()) > int(failed))
 
 
 BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
@@ -574,8 +522,7 @@ def rounded(size):
 
 def device_memory(taken, taken_unit, all_, all_unit, percent):
     winner_id = page_job or ranked()[0][0]
-    capacity, = rows("SELECT k.value FROM job AS j JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id,"
-                     " j.parallel_id), json_each(s.json) AS k WHERE j.id = ? AND k.key = 'device_memory'", winner_id)[0]
+    capacity = [v for (_, k), v in jobs_with_keys()[winner_id][2].items() if k == "device_memory"][0]
     used, = rows("SELECT s.value FROM summary AS s JOIN job AS j USING (attempt_id) WHERE j.id = ? AND s.name LIKE"
                  " '%memory%' AND s.name <> 'device_memory_peak'", winner_id)[0]
     same("memory taken", "%s %s" % (float(taken), taken_unit), rounded(used))
@@ -587,7 +534,7 @@ def search(strategy, trials, ok, stopped, failed, running, ended, pending, comma
     id_, name, finished, options = rows("SELECT id, strategy, finished, options FROM search WHERE sweep_id = ? ORDER BY id"
                                         " DESC LIMIT 1", SWEEP)[0]
     outcomes = [o for o, in rows("SELECT outcome FROM trial WHERE search_id = ? AND asked IS NOT NULL", id_)]
-    waiting = rows("SELECT count(*) FROM job WHERE sweep_id = ? AND state = 'pending'", SWEEP)[0][0]
+    waiting = states()["pending"]
     same("strategy", strategy, name)
     same("trials", [int(n or 0) for n in (trials, ok, stopped, failed, running)],
          [len(outcomes)] + [outcomes.count(o) for o in ("ok", "stopped", "failed", None)])
@@ -609,15 +556,6 @@ def other_sweeps(count, names):
     same("their names", names, ", ".join(others[:10]) + (", …" if len(others) > 10 else ""))
 
 
-def none_ok():
-    same("jobs that are ok", 0, rows("SELECT count(*) FROM job WHERE sweep_id = ? AND state = 'ok'", SWEEP)[0][0])
-
-
-def none_finite():
-    same("whether jobs are ok", True, rows("SELECT count(*) FROM job WHERE sweep_id = ? AND state = 'ok'", SWEEP)[0][0] > 0)
-    same("jobs that may win", [], ranked())
-
-
 @functools.cache
 def listed(name):
     return [k for text, in rows("SELECT value FROM meta WHERE name = ?", name) for k in json.loads(text)]
@@ -626,16 +564,12 @@ def listed(name):
 @functools.cache
 def competitors():
     """The configuration of each job, and of configurations the group and the states of their jobs."""
-    kinds = ("cluster_id", "model_id", "training_id", "parallel_id")
-    specs = {id_: (kind, json.loads(text)) for id_, kind, text in rows("SELECT id, kind, json FROM spec")}
-    replicated, of, states, group_of = set(listed("replicate")), {}, collections.defaultdict(list), {}
-    for job, state, *ids in rows("SELECT id, state, %s FROM job WHERE sweep_id = ?" % ", ".join(kinds), SWEEP):
-        of[job] = json.dumps([{k: v for k, v in specs[i][1].items() if "%s.%s" % (specs[i][0], k) not in replicated}
-                              for i in ids if i is not None], sort_keys=True)
-        states[of[job]].append(state)
-        group_of[of[job]] = [(k, specs[i][1].get(k.split(".", 1)[1])) for k in listed("group_by") for i in ids
-                             if i is not None and specs[i][0] == k.split(".", 1)[0]]
-    return of, group_of, states
+    of, states_of, group_of = {}, collections.defaultdict(list), {}
+    for job, (state, _, keys) in jobs_with_keys().items():
+        of[job] = json.dumps(sorted((list(place), v) for place, v in not_replicated(keys).items()), sort_keys=True)
+        states_of[of[job]].append(state)
+        group_of[of[job]] = [(k, keys.get(tuple(k.split(".", 1)))) for k in listed("group_by")]
+    return of, group_of, states_of
 
 
 def winning_configurations():
@@ -646,8 +580,7 @@ def winning_configurations():
         return
     of, group_of, states = competitors()
     at = table[0].index(next(t for t in table[0] if OBJECTIVE in t))
-    same("groups with a winner", len(table) - 1,
-         len({str(group_of[of[j]]) for j, v in metric_of_jobs(OBJECTIVE).items() if finite(v) and j in jobs_may_win()}))
+    same("groups with a winner", len(table) - 1, len(ranked_groups()))
     same("groups with details", list(page.winners), [int(row[-1]) for row in table[1:]])
     for row in table[1:]:
         cells = dict(zip((title.split(" ")[0] for title in table[0]), row))
@@ -695,31 +628,17 @@ def how_to_use(word):
     same("the group's name", shlex.split(word), [name])
 
 
-def groups_cut(shown, count):
+def ranked_groups():
     of, group_of, _ = competitors()
-    ranked_groups = {str(group_of[of[j]]) for j, v in metric_of_jobs(OBJECTIVE).items() if finite(v) and j in jobs_may_win()}
-    same("groups", int(count), len(ranked_groups))
-    same("those shown", int(shown), min(len(ranked_groups), 100))
+    return {str(group_of[of[j]]) for j, v in metric_of_jobs(OBJECTIVE).items() if finite(v) and j in jobs_may_win()}
+
+
+def groups_cut(shown, count):
+    same("groups", int(count), len(ranked_groups()))
+    same("those shown", int(shown), min(len(ranked_groups()), 100))
 
 
 # --- overview ---
-
-def asked(way, objective):
-    same("what is sought", objective, OBJECTIVE)
-    same("which way", way, "highest" if MAXIMISE else "lowest")
-
-
-def partial(count):
-    same("jobs with what caps left out", int(count), rows(
-        "SELECT count(*) FROM attempt WHERE left_out IS NOT NULL AND id IN (SELECT attempt_id FROM job WHERE sweep_id = ?)",
-        SWEEP)[0][0])
-
-
-def thinned(count):
-    same("jobs with samples that are not kept", int(count), rows(
-        "SELECT count(DISTINCT attempt_id) FROM summary WHERE kept IS NOT NULL AND attempt_id IN"
-        " (SELECT attempt_id FROM job WHERE sweep_id = ?)", SWEEP)[0][0])
-
 
 def cut(shown, count, what):
     """A note below a table that has not all rows."""
@@ -730,22 +649,15 @@ def cut(shown, count, what):
 
 
 def values_cut(key, cut, count, characters):
-    values = {v for v, in rows("SELECT k.value FROM spec AS s, json_each(s.json) AS k WHERE k.key = ? AND s.id IN"
-                               " (SELECT parallel_id FROM job WHERE sweep_id = ? UNION SELECT model_id FROM job WHERE"
-                               " sweep_id = ? UNION SELECT training_id FROM job WHERE sweep_id = ? UNION SELECT cluster_id"
-                               " FROM job WHERE sweep_id = ?)", key, SWEEP, SWEEP, SWEEP, SWEEP)}
+    values = {text_of(v) for _, _, keys in jobs_with_keys().values() for (_, k), v in keys.items() if k == key}
     same("values of " + key, int(count), len(values))
-    same("longer ones", int(cut), sum(len(str(v)) > int(characters) for v in values))
+    same("longer ones", int(cut), sum(len(v) > int(characters) for v in values))
     levels = next(c["levels"] for c in data["columns"] if c["name"] == key)
     same("what is left of them", {len(level) for level in levels if level.endswith("…")}, {int(characters)})
 
 
-def no_job():
-    same("jobs", [], rows("SELECT id FROM job WHERE sweep_id = ?", SWEEP))
-
-
 def best_rows(shown, count):
-    same("jobs", [int(count)], [n for n, in rows("SELECT count(*) FROM job WHERE sweep_id = ?", SWEEP)])
+    same("jobs", int(count), sum(states().values()))
     same("rows", int(shown), len(page.tables["jobs", ""]) - 1)
 
 
@@ -753,41 +665,47 @@ def nothing():
     """States no number of this database."""
 
 
+no_objective = lambda: same("whether an objective is declared", "no", OBJECTIVE or "no")
+
 KNOWN = [
     (r"Of (\S+) (\d+) of (\d+) values are cut after (\d+) characters; meshsweep export has them in full\.", values_cut),
     (r"Click a column's name to sort\. .*", nothing),
     (r"Show more rows(?: show all)?|show all|show unpin all", nothing),
-    (r"There are no jobs\.", no_job),
+    (r"There are no jobs\.", lambda: same("jobs", {}, states())),
     (r"Without JavaScript, only the best (\d+) of (\d+) jobs are shown\.", best_rows),
     (r"The sweep declares no objective\.", no_objective),
     (r"The line is the best so far(; crosses at the bottom are failed attempts)?\. (\d+) attempts?, (\d+) failed; "
      r"(?:attempt (\d+) was the best|none can win)\.", best_so_far),
-    (r"No attempt has ended with a finite objective yet\.", no_finite_objective),
-    (r"The times of attempts are not known, because these jobs come from a table\.", no_times),
-    (r"No attempt has ended yet\.", nothing_ended),
-    (r"There are (\d+); one in (\d+) is drawn\.", every_nth),
+    (r"No attempt has ended with a finite objective yet\.", lambda: same(
+        "attempts with a finite objective", 0, sum(f is None and finite(v) for _, f, v, _ in attempts()))),
+    (r"The times of attempts are not known, because these jobs come from a table\.",
+     lambda: nothing_ended(True)),
+    (r"No attempt has ended yet\.", lambda: nothing_ended(False)),
+    (r"There are (\d+); one in (\d+) is drawn\.",
+     lambda count, nth: same("one in so many", int(nth), math.ceil(int(count) / POINTS_MOST))),
     (r"Dotted lines mark idle times that were cut out\.", nothing),
-    (r"Only the first 64 slots are drawn\.", lanes_cut),
+    (r"Only the first 64 slots are drawn\.", lambda: same("whether there are more", True, len(set(timed())) > 64)),
     (r"The first (\d+) of (\d+) attempts are drawn\.", bars_cut),
     (r"(The line is the Pareto front|Each line is the Pareto front of a group): (\d+) jobs?, (\d+) of them on "
      r"(?:the front|the fronts of their groups): no other job (?:that may win )?(of the group )?both takes less memory and "
      r"is better\.", front),
-    (r"No successful job has both a finite objective and a value for memory\.", no_front),
+    (r"No successful job has both a finite objective and a value for memory\.",
+     lambda: same("jobs with both", 0, len(points(data["memory"].removeprefix("metric."))) if data["memory"] else 0)),
     (r"No job reports memory\. A metric with the word memory in its name, such as peak_memory_bytes, would be shown "
-     r"here\.", no_memory),
+     r"here\.", lambda: same("a metric of memory", "", data["memory"])),
     (r"(\d+) runs; the mean error of the predictions made before each run is ([\d.]+) %\.", predicted),
     (r"(\d+) jobs; the mean error of the predictions is ([\d.]+) %\.", predicted_of_table),
     (r"On the line a prediction is right; above it, too high\.", nothing),
     (r"Nothing was both predicted and measured\. To get predictions, add a \[predict\] table to the sweep file\.",
-     no_predictions),
+     lambda: same("comparisons", 0, len(observations("memory")) + len(observations("time")))),
     (r"Pairs of jobs that are equal in everything else and in the global batch, the keys that surely change the objective "
      r"most first\. Thick line: the interval of the "
      r"median; thin line: the middle half of the pairs; in parentheses: the number of pairs\. With fewer than \d+ "
      r"pairs, no conclusion is drawn\.", nothing),
     (r"The (\d+) intervals hold together with 95 %, so they are wider than those of meshsweep compare, which shows one "
      r"key\.", together),
-    (r"The first (\d+) of (\d+) are shown\.", rows_cut),
-    (r"No two successful jobs differ in only one key\.", no_effects),
+    (r"The first (\d+) of (\d+) are shown\.", lambda shown, _: same("rows that are shown", 80, int(shown))),
+    (r"No two successful jobs differ in only one key\.", lambda: same("rows of effects", [], effect_tables())),
     (r"The best of each side is compared, chosen by the other half of the pairs, over the keys that rules and derived keys "
      r"tie to the key: (.*)\.",
      best_against_best),
@@ -817,10 +735,9 @@ KNOWN = [
     (r"In SQL: (SELECT value FROM job_metric WHERE job_id = \d+ AND name = '.*'), (?:the median over \d+ attempts, each )?"
      r"(?:the \w+ of its samples(?: after \d+ of warm-up)?|worked out from other metrics|as recorded); an average over all "
      r"rows of a metric is another figure\.", statement),
-    (r"(\S+): (.*) against (.*)(?: is|,) ((?:better|worse) by [\d.e+-]+ % \(\d+\)|not told apart \(\d+\)|too few pairs: \d+ "
-     r"of \d+)(?:, 95 % interval of the ratio (\S+) to (\S+))?", ranked),
-    (r"No job has succeeded yet\.", none_ok),
-    (r"Some jobs succeeded, but none has a finite objective\.", none_finite),
+    (r"No job has succeeded yet\.", lambda: same("jobs that are ok", 0, states()["ok"])),
+    (r"Some jobs succeeded, but none has a finite objective\.",
+     lambda: same("whether jobs are ok, and may win", (True, []), (states()["ok"] > 0, ranked()))),
     (r"The sweep declares no objective: add objective = \"max:METRIC\" or \"min:METRIC\" under \[sweep\] and run it once "
      r"more\.", no_objective),
     (r"The first (\d+) of (\d+) groups are shown\.", groups_cut),
@@ -828,9 +745,16 @@ KNOWN = [
     (r"Files to use it: meshsweep best(?: -d \S+)? --group (.*) --out DIR", how_to_use),
     (r"Values are means over replicates; the job shown is the median one\.", nothing),
     (r"No objective is declared, so there is no best job\..*", no_objective),
-    (r"Sought: the (highest|lowest) (\S+)\. First run at .*", asked),
-    (r"Jobs with metrics from only a part of their output \(partial\): (\d+), for example: .*", partial),
-    (r"Jobs with so many samples that only evenly spaced ones are kept: (\d+)\. Their summaries cover all samples\.", thinned),
+    (r"Sought: the (highest|lowest) (\S+)\. First run at .*", lambda way, objective: same(
+        "what is sought", (way, objective), ("highest" if MAXIMISE else "lowest", OBJECTIVE))),
+    (r"Jobs with metrics from only a part of their output \(partial\): (\d+), for example: .*", lambda count: same(
+        "jobs with what caps left out", int(count), len(rows(
+            "SELECT 1 FROM attempt JOIN job AS j ON j.attempt_id = attempt.id WHERE left_out IS NOT NULL AND sweep_id = ?",
+            SWEEP)))),
+    (r"Jobs with so many samples that only evenly spaced ones are kept: (\d+)\. Their summaries cover all samples\.",
+     lambda count: same("jobs with samples that are not kept", int(count), len(rows(
+         "SELECT DISTINCT attempt_id FROM summary WHERE kept IS NOT NULL AND attempt_id IN"
+         " (SELECT attempt_id FROM job WHERE sweep_id = ?)", SWEEP)))),
 ]
 
 
