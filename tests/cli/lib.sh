@@ -24,7 +24,7 @@
 #            and then expect_KIND ..., where it is said; start_until CONDITION SECONDS ARGS: start_meshsweep, wait_until
 #            run_killed POINT ARGS         the tool, which dies at that point of src/util/fault.h (need_fault_points)
 #            need_module MODULE            of Debian's Python
-# Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]
+# Stating:   expect_status N               expect_sql TEXT QUERY [DATABASE]   expect_json VALUES [FILE.json] PATH...
 #            expect_stdout TEXT            expect_stdout_contains TEXT...     expect_stdout_matches REGEX...
 #            expect_stdout_lacks TEXT...   expect_no_stdout                   expect_any_stdout
 #            and the same for stderr; the status with both, nothing on the other one: expect_only_stdout N [TEXT],
@@ -35,7 +35,6 @@
 #            expect_command KIND N COMMAND ARGS: the same of run_command; expect_after KIND N HELPER ARGS: of a helper
 #            expect_said KIND N TEXT ARGS: with the text; expect_said_by KIND N TEXT HELPER ARGS: of a helper;
 #            expect_each KIND N: the same of each row of standard input, ARGS|TEXT
-#            expect_json TEXT PATH...: of what the last run has printed, as expect_sql of the values
 #            expect_file_contains FILE TEXT...   expect_file FILE...          expect_no_file FILE...
 #            expect CONDITION...: shell commands that must succeed; fail MESSAGE; skip REASON
 # Waiting:   wait_until CONDITION SECONDS     hurry PID: of a server that gives way to others
@@ -223,16 +222,21 @@ expect_sql()
 $(diff -U 1 <(echo "$1") <(echo "$got") | tail -n +3)"
 }
 
-# The values of a JSON document that was printed, apart by "|", by paths, as jobs[0].key, or expressions of j, which is
-# the document.
-expect_json() # TEXT PATH...
+# Values of the JSON document that the last run printed, or that FILE.json has, with "|" between them: each at a path,
+# "states.ok" or "jobs[0].x"; "jobs.#" is how many there are, and what has a blank or a parenthesis is SQL about `j`.
+expect_json() # VALUES [FILE.json] PATH...
 {
-    local path columns=''
+    local file=.stdout path said=''
+    [[ $2 != *.json ]] || file=$2
     for path in "${@:2}"; do
-        [[ $path = *'('* ]] || path="j ->> '\$.$path'"
-        columns=$columns${columns:+, }$path
+        case $path in
+        "$file") ;;
+        *[\ \(]*) said+=", $path" ;;
+        *.\#) said+=", json_array_length(j, '\$.${path%.#}')" ;;
+        *) said+=", j ->> '\$.$path'" ;;
+        esac
     done
-    expect_sql "$1" "SELECT $columns FROM (SELECT cast(readfile('.stdout') AS TEXT) AS j)" :memory:
+    expect_sql "$1" "SELECT ${said#, } FROM (SELECT CAST(readfile('$file') AS TEXT) AS j)" :memory:
 }
 
 # --- running ---
