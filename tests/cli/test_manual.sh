@@ -42,30 +42,50 @@ help__every_command__one_screen_with_an_example()
 
 bash_completion__commands_options_choices()
 {
+    bash_completion
+    touch sweep.toml
+    # bash takes "=" for a word of its own. Values of which there may be several, that may be left out, and of options
+    # that every command has; words that are no options.
+    asked_for <<'END'
+exp|export
+stat|status
+compare --me|--metric
+--dry|--dry-run
+run --progress p|plain
+plan -c swee|sweep.toml
+run --progress = p|plain
+run --progress =|auto tty plain json none
+run --retry-failed = ti|timeout
+run --retry-failed = oom,ti|oom,timeout
+run --retry-failed ti|
+run --strategy dsat-a|dsat-asha
+run --equal-batch o|on off
+results --format js|json jsonl
+status --color = n|never
+completion z|zsh
+help sh|show
+END
+}
+
+bash_completion()
+{
     expect_run only_stdout 0 completion bash
     cp .stdout completion.bash
     printf '%s\n' 'source ./completion.bash' 'COMP_WORDS=("$@")' 'COMP_CWORD=$(($# - 1))' _meshsweep \
         'echo "${COMPREPLY[*]}"' >ask.sh
-    expect "[ \"\$(bash ask.sh meshsweep exp)\" = export ]" "[ \"\$(bash ask.sh meshsweep stat)\" = status ]"
-    expect "[ \"\$(bash ask.sh meshsweep compare --me)\" = --metric ]"
-    expect "[ \"\$(bash ask.sh meshsweep --dry)\" = --dry-run ]"
-    reply=$(bash ask.sh meshsweep run --progress p)
-    expect "[ '$reply' = plain ]"
-    touch sweep.toml
-    expect "[ \"\$(bash ask.sh meshsweep plan -c swee)\" = sweep.toml ]"
-    # bash takes "=" for a word of its own.
-    expect "[ \"\$(bash ask.sh meshsweep run --progress = p)\" = plain ]"
-    expect "[ \"\$(bash ask.sh meshsweep run --progress =)\" = 'auto tty plain json none' ]"
-    # Values of which there may be several, that may be left out, and of options that every command has.
-    expect "[ \"\$(bash ask.sh meshsweep run --retry-failed = ti)\" = timeout ]"
-    expect "[ \"\$(bash ask.sh meshsweep run --retry-failed = oom,ti)\" = oom,timeout ]"
-    expect "[ \"\$(bash ask.sh meshsweep run --retry-failed ti)\" = '' ]"
-    expect "[ \"\$(bash ask.sh meshsweep run --strategy dsat-a)\" = dsat-asha ]"
-    expect "[ \"\$(bash ask.sh meshsweep run --equal-batch o)\" = 'on off' ]"
-    expect "[ \"\$(bash ask.sh meshsweep results --format js)\" = 'json jsonl' ]"
-    expect "[ \"\$(bash ask.sh meshsweep status --color = n)\" = never ]"
-    # Words that are no options.
-    expect "[ \"\$(bash ask.sh meshsweep completion z)\" = zsh ]" "[ \"\$(bash ask.sh meshsweep help sh)\" = show ]"
+    ask() { bash ask.sh meshsweep "$@"; }
+}
+
+# Each row of standard input is what stands behind "meshsweep " and what a shell makes of it.
+asked_for()
+{
+    local line words reply got
+    while IFS= read -r line; do
+        reply=${line##*|}
+        eval "words=(${line%|*})"
+        got=$(ask "${words[@]}") || true
+        [ "$got" = "$reply" ] || fail "meshsweep ${line%|*}: $got, not $reply"
+    done
 }
 
 completions__other_shells__every_command()
@@ -94,16 +114,14 @@ bash_completion__values__all_taken()
     local value
     small_run
     "$meshsweep" completion bash >completion.bash
-    # shellcheck disable=SC2013 # words
-    for value in $(sed -n "s/^ *results:--format=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
+    words_of() { sed -n "s/^ *$1=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash; }
+    for value in $(words_of results:--format); do
         expect_run only_stdout 0 results --format "$value"
     done
-    # shellcheck disable=SC2013 # words
-    for value in $(sed -n "s/^ *run:--retry-failed=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
+    for value in $(words_of run:--retry-failed); do
         expect_run only_stdout 0 plan --retry-failed="$value"
     done
-    # shellcheck disable=SC2013 # words
-    for value in $(sed -n "s/^ *plan:--strategy=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash); do
+    for value in $(words_of plan:--strategy); do
         run_meshsweep plan --strategy "$value"
         expect "[ $status = 0 ] || [ $status = 2 ]" # what it wants of the specs is another matter
         expect_only_status "$status"
@@ -123,9 +141,10 @@ help__of_a_command__as_its_option_says()
 
 completion__which_shell__asked()
 {
-    expect_said only_stderr 2 'meshsweep: completion: name the shell: meshsweep completion bash, zsh or fish' completion
-    run_meshsweep completion tcsh
-    expect_only_stderr 2 'meshsweep: completion: name the shell: meshsweep completion bash, zsh or fish'
+    for shell in '' tcsh; do
+        expect_said only_stderr 2 'meshsweep: completion: name the shell: meshsweep completion bash, zsh or fish' \
+            completion ${shell:+"$shell"}
+    done
 }
 
 # A sweep of which twelve jobs are recorded, and one key that is in the file alone.
@@ -137,38 +156,28 @@ recorded_sweep()
     echo "unrun = 1" >>sweep.toml
 }
 
-offer() # WHAT WORD...
+# All that is offered of WHAT where those words are typed; "" is nothing.
+offered() # TEXT WHAT WORD...
 {
-    expect_run only_stdout 0 completion "$1" -- "${@:2}"
+    expect_said only_stdout 0 "$1" completion "$2" -- "${@:3}"
 }
 
 offers__database_and_file__names_and_numbers()
 {
     recorded_sweep
-    offer keys run --only m
-    expect_stdout $'micro_batch\nmacro'
-    offer keys run --only ''
-    expect_stdout $'micro_batch\nmacro\nunrun\nnum_devices_per_host\nnum_hosts'
-    offer columns results --columns mi
-    expect_stdout "micro_batch"
-    offer columns results --columns ''
-    expect_stdout_contains "attempts"
+    offered $'micro_batch\nmacro' keys run --only m
+    offered $'micro_batch\nmacro\nunrun\nnum_devices_per_host\nnum_hosts' keys run --only ''
+    offered micro_batch columns results --columns mi
+    expect_said only_stdout_contains 0 attempts completion columns -- results --columns ''
     expect_stdout_lacks "unrun"
-    offer metrics run --metric s
-    expect_stdout "score"
-    offer jobs show 1
-    expect_stdout $'1\n10\n11\n12'
-    offer jobs show 0
-    expect_no_stdout
-    offer jobs show x
-    expect_no_stdout
+    offered score metrics run --metric s
+    offered $'1\n10\n11\n12' jobs show 1
+    offered '' jobs show 0
+    offered '' jobs show x
     # The last name of a list and a condition is completed, however an option is written.
-    offer columns results --columns=state,mic
-    expect_stdout "state,micro_batch"
-    offer columns results --columns = mic
-    expect_stdout "micro_batch"
-    offer columns results --where '"macro = 2 AND (mic'
-    expect_stdout "macro = 2 AND (micro_batch"
+    offered state,micro_batch columns results --columns=state,mic
+    offered micro_batch columns results --columns = mic
+    offered "macro = 2 AND (micro_batch" columns results --where '"macro = 2 AND (mic'
     # All that is offered is taken.
     run_meshsweep results --columns "$("$meshsweep" completion columns -- results --columns '' | paste -sd ,)"
     expect_only_stdout 0
@@ -178,29 +187,19 @@ offers__combination__its_keys_then_their_values()
 {
     recorded_sweep
     toml parallel_spec: recompute='["none", "every layer", "full", "selective"]' offload=false,true >>sweep.toml
-    offer combinations why m
-    expect_stdout $'micro_batch=\nmacro='
-    offer combinations why micro_batch=3 re
-    expect_stdout "recompute="
-    offer combinations why 1
-    expect_stdout $'1\n10\n11\n12'
-    offer combinations why micro_batch=
-    expect_stdout "$(printf 'micro_batch=%s\n' 1 2 3 4 5 6)"
+    offered $'micro_batch=\nmacro=' combinations why m
+    offered recompute= combinations why micro_batch=3 re
+    offered $'1\n10\n11\n12' combinations why 1
+    offered "$(printf 'micro_batch=%s\n' 1 2 3 4 5 6)" combinations why micro_batch=
     # Combinations that the file has not run yet are offered; what would want quotes is left out.
-    offer combinations why recompute=
-    expect_stdout $'recompute=none\nrecompute=full\nrecompute=selective'
-    offer combinations why offload=t
-    expect_stdout "offload=true"
+    offered $'recompute=none\nrecompute=full\nrecompute=selective' combinations why recompute=
+    offered offload=true combinations why offload=t
     # As bash cuts it.
-    offer combinations why micro_batch = 3 recompute = s
-    expect_stdout "selective"
-    offer combinations why macro =
-    expect_stdout $'1\n2'
-    offer combinations why nothing=
-    expect_no_stdout
+    offered selective combinations why micro_batch = 3 recompute = s
+    offered $'1\n2' combinations why macro =
+    offered '' combinations why nothing=
     # The database alone has these.
-    offer combinations why -c nowhere.toml macro=
-    expect_stdout $'macro=1\nmacro=2'
+    offered $'macro=1\nmacro=2' combinations why -c nowhere.toml macro=
     expect_run only_status 0 why "$("$meshsweep" completion combinations -- why -c nowhere.toml macro=2)"
     expect_stderr_lacks unknown
 }
@@ -209,13 +208,10 @@ offers__predictions_and_candidates__what_conditions_may_name()
 {
     toml predict: framework=torch-ddp job: command='["true"]' training_spec: micro_batch=1,2 layers=2 heads=2 \
         hidden=64 seq_len=64 vocab=100 >sweep.toml
-    offer predictions predict --where "verdict = 'fits' AND predicted_t"
-    expect_stdout "verdict = 'fits' AND predicted_time
-verdict = 'fits' AND predicted_time_here"
-    offer predictions predict --columns=micro_batch,oom
-    expect_stdout micro_batch,oom_probability
-    offer predictions predict --sort lay
-    expect_stdout layers
+    offered "verdict = 'fits' AND predicted_time
+verdict = 'fits' AND predicted_time_here" predictions predict --where "verdict = 'fits' AND predicted_t"
+    offered micro_batch,oom_probability predictions predict --columns=micro_batch,oom
+    offered layers predictions predict --sort lay
     for name in $("$meshsweep" completion predictions -- predict --sort '' | grep -v num_); do
         case $name in place* | devices* | *_here | throughput* | efficiency*) continue ;; esac # of --scale-to
         expect_run only_status 0 predict --where "$name IS NULL OR 1" --sort "$name" --columns "$name"
@@ -223,15 +219,12 @@ verdict = 'fits' AND predicted_time_here"
     toml model_space: mixers=DOT,LINEAR total_mixers=4 num_zhen_layers=1,2 num_features=8 emb_dim=64,160 \
         output_per_emb=50 model_space.keys: activation=relu,gelu model_space.base: num_features=8 emb_dim=160 \
         output_per_emb=50 num_zhen_layers=1 tokens='["DOT"]' activation=relu >space.toml
-    offer candidates search-model -c space.toml --where 'emb_dim > 64 AND par'
-    expect_stdout 'emb_dim > 64 AND params'
-    offer candidates search-model -c space.toml --where base.p
-    expect_stdout base.params
+    offered 'emb_dim > 64 AND params' candidates search-model -c space.toml --where 'emb_dim > 64 AND par'
+    offered base.params candidates search-model -c space.toml --where base.p
     for name in $("$meshsweep" completion candidates -- search-model -c space.toml --where '' | grep -vx mixers); do
         expect_run only_status 0 search-model -c space.toml --where "$name IS NOT NULL" --limit 1
     done
-    offer candidates search-model --where ''
-    expect_no_stdout
+    offered '' candidates search-model --where ''
 }
 
 offers__elsewhere_or_nowhere__silent()
@@ -243,27 +236,20 @@ offers__elsewhere_or_nowhere__silent()
     for words in "-d other/results.db" "--db other/results.db" "--db=other/results.db" "--db = other/results.db" \
         "-dother/results.db"; do
         # shellcheck disable=SC2086 # words
-        offer columns results $words --columns mic
-        expect_stdout "micro_batch"
+        offered micro_batch columns results $words --columns mic
     done
-    offer columns results -d '"other/results.db"' --columns mic
-    expect_stdout "micro_batch"
-    offer keys run -c other/x.toml --only un
-    expect_stdout "unrun"
+    offered micro_batch columns results -d '"other/results.db"' --columns mic
+    offered unrun keys run -c other/x.toml --only un
     cp other/results.db "$PWD/home.db"
     # shellcheck disable=SC2088 # as it is typed
     expect_said_by only_stdout 0 2 run_command env HOME="$PWD" "$meshsweep" completion jobs -- show -d '~/home.db' 2
     # No database, none of ours, a file with mistakes.
-    offer jobs show ''
-    expect_no_stdout
+    offered '' jobs show ''
     echo "no database" >results.db
-    offer columns results --columns ''
-    expect_no_stdout
-    offer keys run -c /nonexistent/sweep.toml --only ''
-    expect_no_stdout
+    offered '' columns results --columns ''
+    offered '' keys run -c /nonexistent/sweep.toml --only ''
     printf '[training_spec]\nmicro_batch = [1, 2\n' >sweep.toml
-    offer keys run --only ''
-    expect_no_stdout
+    offered '' keys run --only ''
     expect_run silent 0 completion keys
 }
 
@@ -274,8 +260,7 @@ offers__many_jobs__at_once()
     columns=$(sqlite3 results.db "SELECT group_concat(name) FROM pragma_table_info('job') WHERE cid > 1")
     sqlite3 results.db "WITH RECURSIVE n(i) AS (SELECT 13 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
         INSERT INTO job (id, key, $columns) SELECT i, randomblob(16), $columns FROM n, job WHERE job.id = 1"
-    offer jobs show 2999
-    expect_stdout "$(printf '2999\n'; seq 29990 29999; seq 299900 299988)"
+    offered "$(printf '2999\n'; seq 29990 29999; seq 299900 299988)" jobs show 2999
     begun=$(date +%s%N)
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         "$meshsweep" completion jobs -- show 29 >/dev/null
@@ -289,25 +274,29 @@ offers__each_shell__asks()
 {
     recorded_sweep
     export PATH="$build_dir:$PATH"
-    "$meshsweep" completion bash >completion.bash
+    bash_completion
     "$meshsweep" completion fish >completion.fish
     "$meshsweep" completion zsh >_meshsweep
-    printf '%s\n' 'source ./completion.bash' 'COMP_WORDS=("$@")' 'COMP_CWORD=$(($# - 1))' _meshsweep \
-        'echo "${COMPREPLY[*]}"' >ask.sh
-    ask() { bash ask.sh "$@"; }
-    expect '[ "$(ask meshsweep results --columns state,mic)" = state,micro_batch ]'
-    expect '[ "$(ask meshsweep results --columns = mic)" = micro_batch ]'
-    expect '[ "$(ask meshsweep compare --by mac)" = macro ]' '[ "$(ask meshsweep show 12)" = 12 ]'
-    expect '[ "$(ask meshsweep why mac)" = macro= ]' '[ "$(ask meshsweep why macro =)" = "1 2" ]'
-    expect '[ "$(ask meshsweep why macro = 2 micro_batch = 5)" = 5 ]'
-    expect '[ "$(ask meshsweep --only "'\''macro = 1 and mic")" = "macro = 1 and micro_batch" ]'
+    asked_for <<'END'
+results --columns state,mic|state,micro_batch
+results --columns = mic|micro_batch
+compare --by mac|macro
+show 12|12
+why mac|macro=
+why macro =|1 2
+why macro = 2 micro_batch = 5|5
+--only "'macro = 1 and mic"|macro = 1 and micro_batch
+END
     if command -v fish >/dev/null; then
-        ask() { HOME=$PWD fish -c "source completion.fish; complete -C '$1'" | cut -f 1; }
-        expect '[ "$(ask "meshsweep results --columns state,mic")" = state,micro_batch ]'
-        expect '[ "$(ask "meshsweep results --columns=mic")" = --columns=micro_batch ]'
-        expect '[ "$(ask "meshsweep show 12")" = 12 ]' '[ "$(ask "meshsweep why mac")" = macro= ]'
-        expect '[ "$(ask "meshsweep why macro=2 micro_batch=5")" = micro_batch=5 ]'
-        expect '[ "$(ask "meshsweep run --only \"macro = 1 and mic")" = "macro = 1 and micro_batch" ]'
+        ask() { HOME=$PWD fish -c "source completion.fish; complete -C 'meshsweep $1'" | cut -f 1; }
+        asked_for <<'END'
+"results --columns state,mic"|state,micro_batch
+"results --columns=mic"|--columns=micro_batch
+"show 12"|12
+"why mac"|macro=
+"why macro=2 micro_batch=5"|micro_batch=5
+"run --only \"macro = 1 and mic"|macro = 1 and micro_batch
+END
     fi
     command -v zsh >/dev/null || return 0
     cat >ask.zsh <<'END'
@@ -321,15 +310,17 @@ while zpty -r z line; do
     [[ $line == *GOT:* && $line != *print* ]] && { print -r -- ${${line%%$'\r'*}#*GOT:}; break }
 done
 END
-    ask() { timeout 20 zsh -f ask.zsh "$1"; }
-    expect '[ "$(ask "meshsweep results --columns state,mic")" = "meshsweep results --columns state,micro_batch" ]'
-    expect '[ "$(ask "meshsweep results --columns=mic")" = "meshsweep results --columns=micro_batch" ]'
-    expect '[ "$(ask "meshsweep show 12")" = "meshsweep show 12" ]'
-    expect '[ "$(ask "meshsweep why mac")" = "meshsweep why macro=" ]'
-    expect '[ "$(ask "meshsweep why macro=2 micro_batch=5")" = "meshsweep why macro=2 micro_batch=5" ]'
-    expect '[ "$(ask "meshsweep why macro=2 mic")" = "meshsweep why macro=2 micro_batch=" ]'
-    expect '[ "$(ask "meshsweep --only \"macro = 1 and mic")" = "meshsweep --only \"macro = 1 and micro_batch\"" ]'
-    expect '[ "$(ask "meshsweep help sho")" = "meshsweep help show" ]'
+    ask() { timeout 20 zsh -f ask.zsh "meshsweep $1"; }
+    asked_for <<'END'
+"results --columns state,mic"|meshsweep results --columns state,micro_batch
+"results --columns=mic"|meshsweep results --columns=micro_batch
+"show 12"|meshsweep show 12
+"why mac"|meshsweep why macro=
+"why macro=2 micro_batch=5"|meshsweep why macro=2 micro_batch=5
+"why macro=2 mic"|meshsweep why macro=2 micro_batch=
+"--only \"macro = 1 and mic"|meshsweep --only "macro = 1 and micro_batch"
+"help sho"|meshsweep help show
+END
 }
 
 run_cases "$@"

@@ -54,9 +54,11 @@ ended_with() # STATUS
     [ "$(cat ended)" = "$1" ] || fail "status $(cat ended), not $1: $(head -c 2000 shown)"
 }
 
-paged()
+not_paged() # ARGS: what shows its throughput on the terminal, and in no pager
 {
-    [ -e paged ]
+    on_terminal "$@"
+    shown_has throughput
+    expect_no_file paged
 }
 
 unset MESHSWEEP_PAGER
@@ -107,28 +109,17 @@ terminal__without_a_setting__less()
 terminal__no_pager_wanted__none()
 {
     fixture_database
-    MESHSWEEP_PAGER="tee paged" on_terminal results --no-pager
-    shown_has throughput
-    expect '! paged'
-    TERM_WANTED=dumb MESHSWEEP_PAGER="tee paged" on_terminal results
-    shown_has throughput
-    expect '! paged'
-    MESHSWEEP_PAGER="" PAGER="tee paged" on_terminal results
-    shown_has throughput
-    expect '! paged'
-    MESHSWEEP_PAGER="cat" on_terminal results
-    shown_has throughput
+    MESHSWEEP_PAGER="tee paged" not_paged results --no-pager
+    TERM_WANTED=dumb MESHSWEEP_PAGER="tee paged" not_paged results
+    MESHSWEEP_PAGER="" PAGER="tee paged" not_paged results
+    MESHSWEEP_PAGER="cat" not_paged results
     # Not for a pipe or a file, not for what is looked at again and again, not for what writes a table for programs.
-    MESHSWEEP_PAGER="tee paged" run_meshsweep results
-    expect_only_stdout_contains 0 throughput
-    expect '! paged'
-    sql "UPDATE job SET state = 'pending' WHERE state = 'running'"
-    sql "DELETE FROM job WHERE state = 'pending'"
+    MESHSWEEP_PAGER="tee paged" expect_said only_stdout_contains 0 throughput results
+    expect_no_file paged
+    sql "DELETE FROM job WHERE state IN ('running', 'pending')"
     MESHSWEEP_PAGER="tee paged" on_terminal status --watch=0.1
-    expect '! paged'
-    MESHSWEEP_PAGER="tee paged" on_terminal export
-    shown_has throughput
-    expect '! paged'
+    expect_no_file paged
+    MESHSWEEP_PAGER="tee paged" not_paged export
 }
 
 status__of_the_command__is_kept()

@@ -8,11 +8,19 @@ run_query() # NAME
     expect_command only_stdout 0 sh -c 'exec sqlite3 -batch -bail results.db <"$1"' sh "$source_dir/sql/queries/$1.sql"
 }
 
+# What a query says of the fixture, once the SQL has changed it.
+answers() # NAME TEXT [SQL...]
+{
+    fixture_database "${@:3}"
+    run_query "$1"
+    expect_stdout "$2"
+}
+
 queries__every_one__has_a_case_here_and_says_what_it_is()
 {
     for file in "$source_dir"/sql/queries/*.sql; do
         name=$(basename "$file" .sql)
-        expect "grep -q '^$name\$' <<<'$(sed -n 's/^    run_query //p' "$tests_source_dir/cli/test_queries.sh")'"
+        expect "grep -qE '^    (run_query|answers) $name( |\$)' '$tests_source_dir/cli/test_queries.sh'"
         expect "head -n 1 '$file' | grep -q '^-- [A-Z]'"
     done
 }
@@ -29,17 +37,13 @@ queries__of_an_empty_database__no_error()
 
 best_by_model__best_of_each()
 {
-    fixture_database "UPDATE job SET model_id = 3 WHERE id = 3"
-    run_query best_by_model
-    expect_stdout 'small|throughput|50.0|3|{"micro_batch":4,"tp":2,"zero_stage":1}|1
-tiny|throughput|100.0|1|{"micro_batch":1,"tp":1,"zero_stage":0}|2'
+    answers best_by_model 'small|throughput|50.0|3|{"micro_batch":4,"tp":2,"zero_stage":1}|1
+tiny|throughput|100.0|1|{"micro_batch":1,"tp":1,"zero_stage":0}|2' "UPDATE job SET model_id = 3 WHERE id = 3"
 }
 
 excluded_by_rule__counts_and_an_example()
 {
-    fixture_database
-    run_query excluded_by_rule
-    expect_stdout \
+    answers excluded_by_rule \
         'world-size|exclude|6|7|the degrees must multiply to the number of devices|{"dp":1,"gpus":8,"tp":2}|built in
 batch-divides|exclude|1|2|the batch must divide||sweep file
 tp-within-node|warn|2|2|slow across nodes||built in'
@@ -47,19 +51,16 @@ tp-within-node|warn|2|2|slow across nodes||built in'
 
 failures_grouped__alike_together()
 {
-    fixture_database "UPDATE attempt SET directory = 'x/' || id"
-    run_query failures_grouped
-    expect_stdout 'exit|2|exit status 1: no such file|5|x/6
-oom|1|device out of memory|4|x/4'
+    answers failures_grouped 'exit|2|exit status 1: no such file|5|x/6
+oom|1|device out of memory|4|x/4' "UPDATE attempt SET directory = 'x/' || id"
 }
 
 fast_and_small__none_beaten_in_both()
 {
     # Job 3 is slower than job 1 and larger; job 2 is slower and smaller.
-    fixture_database "UPDATE attempt SET max_rss = 1048576 * CASE id WHEN 1 THEN 20 WHEN 2 THEN 10 ELSE 30 END"
-    run_query fast_and_small
-    expect_stdout 'tiny|2|99.0|10.0|{"micro_batch":2,"tp":1,"zero_stage":0}
-tiny|1|100.0|20.0|{"micro_batch":1,"tp":1,"zero_stage":0}'
+    answers fast_and_small 'tiny|2|99.0|10.0|{"micro_batch":2,"tp":1,"zero_stage":0}
+tiny|1|100.0|20.0|{"micro_batch":1,"tp":1,"zero_stage":0}' \
+        "UPDATE attempt SET max_rss = 1048576 * CASE id WHEN 1 THEN 20 WHEN 2 THEN 10 ELSE 30 END"
 }
 
 key_effects__keys_that_differ()
@@ -72,48 +73,37 @@ key_effects__keys_that_differ()
 
 memory_frontier__ran_and_did_not_fit()
 {
-    fixture_database \
+    answers memory_frontier 'small|{"tp":1,"zero_stage":0}|||2
+tiny|{"tp":1,"zero_stage":0}|4|8|0' \
         "UPDATE spec SET json = json_set(json, '\$.tp', 1, '\$.zero_stage', 0) WHERE kind = 'parallel_spec'"
-    run_query memory_frontier
-    expect_stdout 'small|{"tp":1,"zero_stage":0}|||2
-tiny|{"tp":1,"zero_stage":0}|4|8|0'
 }
 
 # Job 1 alternates, job 2 falls along a curve, job 3 is a straight line after its warm-up.
 noisy_metrics__scatter_is_noise_and_a_curve_is_none()
 {
-    fixture_database "DELETE FROM metric" "UPDATE metric_definition SET warmup = 1 WHERE name = 'throughput'" \
-        "INSERT INTO metric SELECT 1, 'throughput', value, value, 100 + 20 * (value % 2) FROM generate_series(0, 99)" \
-        "INSERT INTO metric SELECT 2, 'throughput', value, value, 99 + 200.0 / (1 + value)
-            FROM generate_series(0, 99)" \
-        "INSERT INTO metric SELECT 3, 'throughput', value, value, iif(value = 0, 1e6, value)
-            FROM generate_series(0, 99)"
-    run_query noisy_metrics
-    expect_stdout '1|throughput|1|100.0|16.33|16.3
-2|throughput|1|99.0|0.764|0.8'
+    answers noisy_metrics '1|throughput|1|100.0|16.33|16.3
+2|throughput|1|99.0|0.764|0.8' \
+        "DELETE FROM metric" "UPDATE metric_definition SET warmup = 1 WHERE name = 'throughput'" \
+        "INSERT INTO metric SELECT job, 'throughput', value, value, CASE job WHEN 1 THEN 100 + 20 * (value % 2)
+            WHEN 2 THEN 99 + 200.0 / (1 + value) ELSE iif(value = 0, 1e6, value) END
+            FROM generate_series(0, 99), (SELECT value AS job FROM generate_series(1, 3))"
 }
 
 predictions__ranges_of_both_outcomes()
 {
-    fixture_database "UPDATE job SET predicted_memory = id * 1073741824 WHERE id <= 6"
-    run_query predictions
-    expect_stdout 'ran|3|1.0|2.0|3.0
-out of memory|1|4.0|4.0|4.0'
+    answers predictions 'ran|3|1.0|2.0|3.0
+out of memory|1|4.0|4.0|4.0' "UPDATE job SET predicted_memory = id * 1073741824 WHERE id <= 6"
 }
 
 progress_by_hour__ended_attempts()
 {
-    fixture_database "UPDATE attempt SET ended = ended + 3600000 WHERE id IN (4, 9)"
-    run_query progress_by_hour
-    expect_stdout '2023-11-14 22:00|6|3|3|5.5
-2023-11-14 23:00|2|1|1|1.0'
+    answers progress_by_hour '2023-11-14 22:00|6|3|3|5.5
+2023-11-14 23:00|2|1|1|1.0' "UPDATE attempt SET ended = ended + 3600000 WHERE id IN (4, 9)"
 }
 
 retried_jobs__with_their_history()
 {
-    fixture_database
-    run_query retried_jobs
-    expect_stdout '5|2|failed|lost > exit|2.0'
+    answers retried_jobs '5|2|failed|lost > exit|2.0'
 }
 
 slowest_jobs__longest_first()
@@ -126,9 +116,7 @@ slowest_jobs__longest_first()
 
 sweeps__oldest_first()
 {
-    fixture_database
-    run_query sweeps
-    expect_stdout '1|first|first.toml|2023-11-14 22:13:20|2023-11-14 22:13:20|1|1|1|1|0
+    answers sweeps '1|first|first.toml|2023-11-14 22:13:20|2023-11-14 22:13:20|1|1|1|1|0
 2|gpt|gpt.toml|2023-11-14 22:30:00|2023-11-14 22:30:00|16|9|8|3|3'
 }
 
@@ -141,11 +129,10 @@ time_by_outcome__hours_and_shares()
 
 zero_stage__side_by_side()
 {
-    fixture_database "UPDATE spec SET json = json_set(json, '\$.tp', 1, '\$.micro_batch', 1, '\$.zero_stage', id - 4)
-        WHERE kind = 'parallel_spec'"
-    run_query zero_stage
-    expect_stdout 'small|{"micro_batch":1,"tp":1}|exit|exit|running|pending
-tiny|{"micro_batch":1,"tp":1}|100.0|99.0|50.0|oom'
+    answers zero_stage 'small|{"micro_batch":1,"tp":1}|exit|exit|running|pending
+tiny|{"micro_batch":1,"tp":1}|100.0|99.0|50.0|oom' \
+        "UPDATE spec SET json = json_set(json, '\$.tp', 1, '\$.micro_batch', 1, '\$.zero_stage', id - 4)
+            WHERE kind = 'parallel_spec'"
 }
 
 export_scripts__from_any_directory__files_as_named()
