@@ -2,11 +2,6 @@
 # Jobs that write a great deal: nothing of it is left out of a summary, and nobody waits for it to be read.
 . "${0%/*}/lib.sh"
 
-finished() # STATUS
-{
-    expect_silent "$1"
-}
-
 log_of_140_megabytes__maximum_in_its_middle__is_the_maximum()
 {
     toml job: command='["/bin/sh", "job.sh", "{x}"]' job.metrics.v: regex='^v=([0-9]+)$' take=max \
@@ -19,8 +14,7 @@ echo v=99
 noise
 echo v=2
 END
-    run_meshsweep run --progress none
-    finished 0
+    run_silently 0
     expect_sql "99.0|1.0|3|3|2.0" "SELECT value, minimum, count, reported,
         (SELECT value FROM metric WHERE name = 'v' ORDER BY sequence DESC LIMIT 1) FROM summary WHERE name = 'v'"
     expect_sql "140000013|1" "SELECT log_bytes, log_tail LIKE '%v=2%' FROM attempt"
@@ -32,8 +26,7 @@ line_of_100_megabytes__number_at_its_end__is_read()
 {
     toml job: command='["/bin/sh", "-c", "head -c 100000000 /dev/zero | tr '\''\\0'\'' x; echo '\'' v=42'\''"]' \
         job.metrics.v: regex='v=([0-9]+)' training_spec: x='[1]' >sweep.toml
-    run_meshsweep run --progress none
-    finished 0
+    run_silently 0
     expect_sql "42.0|1|100000006" "SELECT value, count, (SELECT log_bytes FROM attempt) FROM summary"
 }
 
@@ -42,8 +35,7 @@ beside_a_silent_one() # COMMAND [READER]
 {
     toml job: command='["/bin/sh", "-c", "{c}"]' idle_timeout=2s grace=100ms "${2-}" \
         training_spec: "c = [\"$1\", \"echo silent; sleep 30\"]" >sweep.toml
-    run_meshsweep run -j 2 --progress none
-    finished 3
+    run_silently 3 -j 2
     expect_sql "ok||1
 failed|hang|1" "SELECT state, failure, state = 'ok' OR duration_ms BETWEEN 2000 AND 2600 FROM attempt
         ORDER BY job_id"
@@ -81,8 +73,7 @@ startup_limit__first_metric_in_a_stream_of_output__is_seen()
         regex='v=([0-9]+)' training_spec: \
         c='["yes words of no use | head -c 8000000; echo v=3; sleep 1.5; yes more words | head -c 8000000; echo v=4",' \
         '"yes words of no use | head -c 8000000; sleep 4"]' >sweep.toml
-    run_meshsweep run -j 2 --progress none
-    finished 3
+    run_silently 3 -j 2
     expect_sql "ok||1
 failed|timeout|1" "SELECT state, failure, state = 'ok' OR duration_ms BETWEEN 1500 AND 2100 FROM attempt
         ORDER BY job_id"
@@ -91,7 +82,7 @@ failed|timeout|1" "SELECT state, failure, state = 'ok' OR duration_ms BETWEEN 15
 
 many_metrics__each_step__last_values_are_exact()
 {
-    printf '%s\n' '[job]' 'command = ["/bin/sh", "job.sh", "{x}"]' '[training_spec]' 'x = [1]' >sweep.toml
+    toml job: command='["/bin/sh", "job.sh", "{x}"]' training_spec: x='[1]' >sweep.toml
     cat >job.sh <<'END'
 awk 'BEGIN {
     for (i = 0; i <= 50000; i++) {
@@ -102,8 +93,7 @@ awk 'BEGIN {
     }
 }' >"$MESHSWEEP_METRICS"
 END
-    run_meshsweep run --progress none
-    finished 0
+    run_silently 0
     expect_sql "21|50000.0|0.0|50001|50001" \
         "SELECT count(*), min(maximum), max(minimum), min(count), min(reported) FROM summary"
     expect_sql "50000.0" "SELECT min(value) FROM (SELECT value, max(sequence) FROM metric GROUP BY name)"
@@ -112,14 +102,13 @@ END
 
 json_line__too_long__left_out_and_said()
 {
-    printf '%s\n' '[job]' 'command = ["/bin/sh", "job.sh", "{x}"]' '[training_spec]' 'x = [1]' >sweep.toml
+    toml job: command='["/bin/sh", "job.sh", "{x}"]' training_spec: x='[1]' >sweep.toml
     cat >job.sh <<'END'
 printf '{"v": 1}\n{"v": 9, "text": "' >"$MESHSWEEP_METRICS"
 head -c 5000000 /dev/zero | tr '\0' x >>"$MESHSWEEP_METRICS"
 printf '"}\n{"v": 2}\n' >>"$MESHSWEEP_METRICS"
 END
-    run_meshsweep run --progress none
-    finished 0
+    run_silently 0
     expect_sql "2|2.0|lines of JSON over 4 MiB: 1|1" "SELECT s.reported, s.maximum, a.left_out, r.partial
         FROM summary AS s, attempt AS a, results AS r"
     expect_said only_stdout_contains 0 'lines of JSON over 4 MiB: 1' show 1

@@ -120,18 +120,9 @@ ok|||" "SELECT state, failure, message, limit_ms FROM attempt ORDER BY job_id"
 
 startup_timeout__no_first_metric__is_a_timeout()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["/bin/sh", "-c", "{c}"]
-timeout = "40s"
-startup_timeout = "700ms"
-[job.metrics.v]
-regex = 'v=([0-9]+)'
-[training_spec]
-c = ["while :; do echo words; sleep 0.05; done",
-     "echo v=1; sleep 1.2",
-     "echo '{\"w\": 1}' >>$MESHSWEEP_METRICS; sleep 1.2"]
-END
+    toml job: command='["/bin/sh", "-c", "{c}"]' timeout=40s startup_timeout=700ms job.metrics.v: \
+        regex='v=([0-9]+)' training_spec: c='["while :; do echo words; sleep 0.05; done", "echo v=1; sleep 1.2",' \
+        "\"echo '{\\\"w\\\": 1}' >>\$MESHSWEEP_METRICS; sleep 1.2\"]" >sweep.toml
     run_silently 3 -j 3
     expect_sql "failed|timeout|startup_timeout: no first metric within 700ms|700
 ok|||
@@ -163,17 +154,19 @@ waiting_sweep()
     : >pids
 }
 
-start_two_jobs()
+start_two_jobs() { start_until "[ \$(wc -l <pids) = 2 ]" 20 run --progress plain -j 2; }
+
+interrupt()
 {
-    start_until "[ \$(wc -l <pids) = 2 ]" 20 run --progress plain -j 2
+    signal_command INT
+    wait_until "grep -q 'waiting for the running ones' .stderr" 20
 }
+
+interrupt_two_jobs() { waiting_sweep; start_two_jobs; interrupt; }
 
 interrupt__once__lets_running_jobs_end()
 {
-    waiting_sweep
-    start_two_jobs
-    signal_command INT
-    wait_until "grep -q 'waiting for the running ones' .stderr" 20
+    interrupt_two_jobs
     expect "kill -0 \$(head -n 1 pids)"
     touch go
     wait_command only_stderr_contains 130 \
@@ -187,10 +180,7 @@ pending|2" "SELECT state, count(*) FROM job GROUP BY 1"
 
 interrupt__twice__stops_them_and_they_run_again()
 {
-    waiting_sweep
-    start_two_jobs
-    signal_command INT
-    wait_until "grep -q 'waiting for the running ones' .stderr" 20
+    interrupt_two_jobs
     end_command INT only_stderr_contains 130 \
         'meshsweep: stopping the running jobs; they will run again next time (interrupt again to kill them)'
     expect "all_are_gone"
@@ -206,8 +196,7 @@ interrupt__three_times__waits_for_no_grace()
     stubborn_sweep ''
     sed -i 's/^grace.*/grace = "10m"/' sweep.toml
     start_until "[ \$(wc -l <pids) = 8 ]" 20 run --progress plain -j 2
-    signal_command INT
-    wait_until "grep -q 'waiting for the running ones' .stderr" 20
+    interrupt
     signal_command INT
     wait_until "grep -q 'stopping the running jobs' .stderr" 20
     end_command INT only_stderr_contains 130 'meshsweep: killing the running jobs; they will run again next time'
@@ -256,10 +245,7 @@ started_job() # [SED]
 }
 
 # How often the runner has waited.
-waits()
-{
-    awk '/^voluntary_ctxt/ { print $2 }' "/proc/$command_pid/status"
-}
+waits() { awk '/^voluntary_ctxt/ { print $2 }' "/proc/$command_pid/status"; }
 
 # Ctrl-Z, a container that is frozen, a virtual machine that is paused: what stood still did not use up its time. What
 # it took is all the same the time from its start to its end.
@@ -295,14 +281,20 @@ runner__stopped_while_its_job_runs__duration_is_the_jobs_own()
     expect_said only_stdout_contains 0 ", job 2 of sweep small" best
 }
 
+# It ends while its runner stands still for so long.
+unwatched_job() # SECONDS SED
+{
+    started_job "$2"
+    signal_command STOP
+    touch go
+    sleep "$1"
+    end_command CONT silent 0
+}
+
 # When it ended nobody knows.
 runner__stopped_while_its_job_ends__attempt_marked()
 {
-    started_job 's/^x = .*/x = [1, 2]/'
-    signal_command STOP
-    touch go
-    sleep 4
-    end_command CONT silent 0
+    unwatched_job 4 's/^x = .*/x = [1, 2]/'
     expect_sql "ok|1|1
 ok||" "SELECT state, unwatched_ms >= 3000, duration_ms >= unwatched_ms FROM attempt ORDER BY job_id"
     expect_sql "1
@@ -314,12 +306,7 @@ ok||" "SELECT state, unwatched_ms >= 3000, duration_ms >= unwatched_ms FROM atte
 # A duration that was to be measured is measured again.
 runner__stopped_while_its_job_ends__no_duration_wins()
 {
-    started_job 's/max:score/min:duration/; s/^y = .*/y = [10, 20]/'
-    printf '%s\n' '[metrics.minutes]' 'expression = "duration / 60"' >>sweep.toml
-    signal_command STOP
-    touch go
-    sleep 3
-    end_command CONT silent 0
+    unwatched_job 3 's/max:score/min:duration/; s/^y = .*/y = [10, 20]/'
     expect_sql "1|failed|lost|runner
 1|ok||
 2|ok||" "SELECT job_id, state, failure, blame FROM attempt ORDER BY job_id, number"
@@ -330,11 +317,7 @@ runner__stopped_while_its_job_ends__no_duration_wins()
 # A metric that is computed from the duration has no number either.
 runner__stopped_while_its_job_ends__nothing_is_computed_from_its_duration()
 {
-    started_job '$a [metrics.minutes]\nexpression = "duration / 60"'
-    signal_command STOP
-    touch go
-    sleep 3
-    end_command CONT silent 0
+    unwatched_job 3 '$a [metrics.minutes]\nexpression = "duration / 60"'
     expect_sql "ok||1" "SELECT state, s.value, s.note <> '' FROM attempt JOIN summary AS s ON s.attempt_id = id AND
         s.name = 'minutes'"
 }

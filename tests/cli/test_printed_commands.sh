@@ -167,6 +167,12 @@ commands_of_help()
     done
 }
 
+all_commands()
+{
+    (cd "$source_dir" && commands_of_documents README.md CONTRIBUTING.md docs/*.md configs/*.toml configs/*/*.toml)
+    commands_of_help
+}
+
 # Each file of configs/import has its table, and its database with that in it, from the sample of its form.
 import_samples()
 {
@@ -230,59 +236,17 @@ END
         printf '#!/bin/sh\ncat >/dev/null\n' >"bin/$name"
     done
     chmod +x bin/*
-    cat >sweep.toml <<'END'
-[sweep]
-name = "gpt-zero"
-objective = "max:throughput"
-[job]
-command = ["torchrun", "--nproc_per_node={gpus_per_node}", "train.py", "--layers={layers}", "--zero={zero_stage}",
-           "--micro-batch={micro_batch}"]
-[job.metrics.throughput]
-regex = 'samples/s: ([0-9.eE+-]+)'
-unit = "samples/s"
-better = "max"
-[job.metrics.step_time]
-regex = 'step ([0-9.]+) s'
-unit = "s"
-better = "min"
-[training_spec]
-global_batch = 64
-seq = 1024
-precision = "bf16"
-[[model]]
-name = "gpt-350m"
-layers = [2, 4]
-hidden = 128
-heads = 4
-vocab = 1000
-[[cluster_spec]]
-num_hosts = 1
-num_devices_per_host = [1, 2]
-device_memory = "80GiB"
-[[parallel_spec]]
-zero_stage = [0, 1, 3]
-micro_batch = [1, 2, 4, 8]
-"(tp, pp)" = [[1, 1], [2, 1], [1, 2]]
-[derive]
-dp = "gpus / (tp * pp)"
-[predict]
-framework = "megatron"
-device = "H100"
-[slurm]
-partition = "gpu"
-[local]
-devices = 2
-[model_space]
-seed = 1
-mixers = ["DOT", "LINEAR", "ATTENTION"]
-total_mixers = 12
-num_zhen_layers = { from = 1, to = 4 }
-num_features = 512
-emb_dim = 160
-output_per_emb = 50
-[[model_space.sample]]
-take = 2
-END
+    toml sweep: name=gpt-zero objective=max:throughput job: command='["torchrun", "--nproc_per_node={gpus_per_node}",' \
+        '"train.py", "--layers={layers}", "--zero={zero_stage}", "--micro-batch={micro_batch}"]' \
+        job.metrics.throughput: regex='samples/s: ([0-9.eE+-]+)' unit=samples/s better=max \
+        job.metrics.step_time: regex='step ([0-9.]+) s' unit=s better=min \
+        training_spec: global_batch=64 seq=1024 precision=bf16 \
+        model:: name=gpt-350m layers=2,4 hidden=128 heads=4 vocab=1000 \
+        cluster_spec:: num_hosts=1 num_devices_per_host=1,2 device_memory=80GiB \
+        parallel_spec:: zero_stage=0,1,3 micro_batch=1,2,4,8 '"(tp, pp)" = [[1, 1], [2, 1], [1, 2]]' \
+        derive: dp='gpus / (tp * pp)' predict: framework=megatron device=H100 slurm: partition=gpu local: devices=2 \
+        model_space: seed=1 mixers=DOT,LINEAR,ATTENTION total_mixers=12 num_zhen_layers='{ from = 1, to = 4 }' \
+        num_features=512 emb_dim=160 output_per_emb=50 model_space.sample:: take=2 >sweep.toml
     echo '{"train_batch_size": 4, "zero_optimization": {"stage": [0, 1]},
         "autotuning": {"enabled": true, "num_gpus": 2}}' >ds_config.json
     cp ds_config.json ds.json
@@ -357,9 +321,7 @@ printed_commands__typed__work()
     mapfile -t all_exceptions < <(exceptions)
     make_template
     key=$(sqlite3 template/results.db "SELECT substr(lower(hex(key)), 1, 8) FROM job WHERE state = 'ok' LIMIT 1")
-    (cd "$source_dir" && commands_of_documents README.md CONTRIBUTING.md docs/*.md \
-        configs/*.toml configs/*/*.toml) >commands
-    commands_of_help >>commands
+    all_commands >commands
     expect "[ \$(wc -l <commands) -gt 100 ]"
     while IFS='|' read -r file command; do
         check_command "$file" "$command"
@@ -370,9 +332,7 @@ printed_commands__typed__work()
 # An exception that nothing needs any more hides nothing.
 exceptions__each__printed_somewhere()
 {
-    (cd "$source_dir" && commands_of_documents README.md CONTRIBUTING.md docs/*.md \
-        configs/*.toml configs/*/*.toml) | cut -d '|' -f 2- >commands
-    commands_of_help | cut -d '|' -f 2- >>commands
+    all_commands | cut -d '|' -f 2- >commands
     exceptions | while IFS= read -r command; do
         command=${command%|*}
         grep -qxF -e "$command" commands && continue

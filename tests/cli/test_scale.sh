@@ -6,37 +6,11 @@
 # but to exchange gradients.
 two_plans()
 {
-    cat >sweep.toml <<'END_OF_SWEEP'
-profile = "megatron"
-[sweep]
-name = "scaled"
-[job]
-command = ["/bin/sh", "-c", "echo step 2.5"]
-[job.metrics.step_time]
-regex = 'step ([0-9.]+)'
-unit = "s"
-[predict]
-framework = "megatron"
-device = "H100"
-network_bandwidth = 12.5e9
-[model]
-layers = 32
-hidden = 4096
-heads = 32
-vocab = 32000
-seq = 4096
-[[cluster_spec]]
-num_hosts = [1, 2]
-num_devices_per_host = 8
-[[training_spec]]
-global_batch = 256
-[[parallel_spec]]
-tp = [2, 8]
-pp = [1, 16]
-micro_batch = 1
-sequence_parallel = true
-use_distributed_optimizer = true
-END_OF_SWEEP
+    toml profile=megatron sweep: name=scaled job: command='["/bin/sh", "-c", "echo step 2.5"]' \
+        job.metrics.step_time: regex='step ([0-9.]+)' unit=s predict: framework=megatron device=H100 \
+        network_bandwidth=12.5e9 model: layers=32 hidden=4096 heads=32 vocab=32000 seq=4096 \
+        cluster_spec:: num_hosts=1,2 num_devices_per_host=8 training_spec:: global_batch=256 parallel_spec:: \
+        tp=2,8 pp=1,16 micro_batch=1 sequence_parallel=true use_distributed_optimizer=true >sweep.toml
 }
 
 scale_to__file__plans_there_beside_here()
@@ -56,9 +30,8 @@ scale_to__file__plans_there_beside_here()
 scale_to__as_a_table__columns_to_ask_of()
 {
     two_plans
-    run_meshsweep predict --scale-to num_hosts=16 --where 'place = 1' --columns tp,devices,devices_here,place_here \
-        --format csv
-    expect_only_stdout_contains 0 'tp,devices,devices_here,place_here'
+    expect_said only_stdout_contains 0 'tp,devices,devices_here,place_here' predict --scale-to num_hosts=16 --where \
+        'place = 1' --columns tp,devices,devices_here,place_here --format csv
     expect_stdout_matches '^[28],128,16,[12]'
     meshsweep predict --scale-to num_hosts=16 --json >plans.json
     python3 - plans.json <<'END_OF_CHECK' || fail 'the document is not what it should be'
@@ -80,6 +53,13 @@ assert sorted(r["place"] for r in rows.values()) == [1, 2, 3, 4]
 END_OF_CHECK
 }
 
+# By how much the ends of an interval of time differ.
+width_at() # KEY=VALUE
+{
+    meshsweep predict -d measured.db --scale-to "$1" --where 'tp = 2 and micro_batch = 1' \
+        --columns time_low,time_high --format csv | awk -F, 'NR == 2 { print $2 / $1 }'
+}
+
 # Runs on 8 and 16 devices make the interval narrow there, and wider the farther away.
 scale_to__measured__wider_beyond()
 {
@@ -90,10 +70,7 @@ scale_to__measured__wider_beyond()
     expect_run only_status 0 run --progress none -d measured.db
     expect_run only_status 0 predict -d measured.db --scale-to num_hosts=2
     expect_stdout_matches 'measured on at most 8 devices; 16 are 2 times as many, so intervals of time are widened by'
-    near=$(meshsweep predict -d measured.db --scale-to num_hosts=2 --where 'tp = 2 and micro_batch = 1' \
-        --columns time_low,time_high --format csv | awk -F, 'NR == 2 { print $2 / $1 }')
-    far=$(meshsweep predict -d measured.db --scale-to num_hosts=64 --where 'tp = 2 and micro_batch = 1' \
-        --columns time_low,time_high --format csv | awk -F, 'NR == 2 { print $2 / $1 }')
+    near=$(width_at num_hosts=2) far=$(width_at num_hosts=64)
     awk -v near="$near" -v far="$far" 'BEGIN { exit !(near > 1 && log(far) > 1.1 * log(near)) }' ||
         fail "an interval of factor $near on 16 devices, $far on 512"
 }
@@ -125,35 +102,11 @@ scale_to__devices_of_a_host__no_more_hosts()
 
 scale_to__imported__jobs_of_the_table_there()
 {
-    cat >import.toml <<'END_OF_IMPORT'
-[sweep]
-name = "measured"
-objective = "min:step_time"
-[job.metrics.step_time]
-unit = "s"
-[predict]
-framework = "megatron"
-device = "H100"
-[import]
-[import.cluster_spec]
-num_hosts = "gpus / 8"
-num_devices_per_host = 8
-[import.model]
-layers = 24
-hidden = 2048
-heads = 16
-vocab = 32000
-[import.training_spec]
-seq = 2048
-global_batch = 256
-[import.parallel_spec]
-tp = "tp"
-dp = "gpus / tp"
-micro_batch = 2
-use_distributed_optimizer = true
-[import.metrics]
-step_time = "seconds"
-END_OF_IMPORT
+    toml sweep: name=measured objective=min:step_time job.metrics.step_time: unit=s \
+        predict: framework=megatron device=H100 import: import.cluster_spec: num_hosts='gpus / 8' \
+        num_devices_per_host=8 import.model: layers=24 hidden=2048 heads=16 vocab=32000 \
+        import.training_spec: seq=2048 global_batch=256 import.parallel_spec: tp=tp dp='gpus / tp' micro_batch=2 \
+        use_distributed_optimizer=true import.metrics: step_time=seconds >import.toml
     printf 'gpus,tp,seconds\n8,1,9\n16,1,4.7\n32,1,2.5\n8,2,9.9\n16,2,5.1\n' >table.csv
     expect_run only_status 0 import -c import.toml table.csv
     expect_run only_status 0 predict --scale-to num_hosts=8 --columns tp,dp,devices_here,place --format csv --sort tp

@@ -50,10 +50,7 @@ environment__of_the_runner__does_not_leak()
 {
     stand_in_sweep 1 'env | grep -E "^(SLURM_CPUS|SBATCH|CUDA)" | sort | tr "\n" " "; '\
 '[ "$MASTER_PORT" = "$PET_MASTER_PORT" ] && [ "$MASTER_PORT" -ge 10000 ] && [ "$MASTER_PORT" -lt 29400 ] && '\
-'echo "its port $OWN $MESHSWEEP_NUMBER"; pwd; echo "score: 1"' <<'END'
-[job.env]
-OWN = "it's $x"
-END
+'echo "its port $OWN $MESHSWEEP_NUMBER"; pwd; echo "score: 1"' < <(toml job.env: OWN="it's \$x")
     SLURM_CPUS_ON_NODE=3 SBATCH_PARTITION=x CUDA_VISIBLE_DEVICES=5 at_slurm 0
     expect_sql "its port it's \$x 1
 $PWD
@@ -85,26 +82,23 @@ script__from_specs__options()
         sql "SELECT value FROM meta WHERE name = 'identity'"):1-1 attempts 1 to 1 of' slurm/job.1"
 }
 
+held_sweep() { stand_ins hold; slurm_sweep "$@"; } # N [COMMAND]: what is submitted waits
+
 # Slurm's states of a job that never wrote a word, and what those come to.
 states__of_a_silent_job__as_the_table_says()
 {
     while IFS='/' read -r state class message; do
         rm -rf results.db* slurm bin
-        stand_ins hold
+        held_sweep 1 < <(toml retry: lost=1 spawn=1)
         echo "$state" >slurm/state
-        slurm_sweep 1 < <(toml retry: lost=1 spawn=1)
-        run_at_slurm
-        expect_no_stdout
-        expect_no_stderr
         if [ "${class##*/}" = lost ]; then
-            expect_status 5
+            at_slurm 5
             expect_sql "$class|$message
 $class|${message/1_0/2_0}" "$ends"
-            expect_sql "pending||2|1|node" "SELECT j.state, j.failure, j.losses, held LIKE 'lost 2 times in a \
-row%', a.blame
-                FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
+            expect_sql "pending||2|1|node" "SELECT j.state, j.failure, j.losses, held LIKE 'lost 2 times in a row%',
+                a.blame FROM job AS j JOIN attempt AS a ON a.id = j.attempt_id"
         else
-            expect_status 3
+            at_slurm 3
             expect_sql "$class|$message" "$ends"
         fi
     done <<'END'
@@ -147,11 +141,10 @@ timeout|600000|4096
 
 preempted__more_often_than_a_job_may_be_lost__again_and_again()
 {
-    stand_ins hold
+    held_sweep 1 < <(toml retry: lost=1 backoff=1ms)
     for i in 1 2 3 4; do
         echo 'PREEMPTED|None|n1' >"slurm/state.$i"
     done
-    slurm_sweep 1 < <(toml retry: lost=1 backoff=1ms)
     start_until '[ -f slurm/job.5 ]' 30 run --executor slurm --progress none
     SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=0 sh slurm/job.5
     wait_command silent 0
@@ -164,9 +157,8 @@ states__that_pass__waited_for()
     for state in 'PENDING|Priority|' 'CONFIGURING|None|' 'REQUEUED|None|' 'SUSPENDED|None|n1' 'COMPLETING|None|n1' \
         'A_NEW_STATE|None|n1'; do
         rm -rf results.db* slurm bin
-        stand_ins hold
+        held_sweep 1 </dev/null
         echo "$state" >slurm/state
-        slurm_sweep 1 </dev/null
         start_until '[ "$(wc -l <slurm/polls 2>/dev/null || echo 0)" -ge 5 ]' 10 run --executor slurm --progress none
         expect_sql "running" "SELECT state FROM attempt"
         SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=0 sh slurm/job.1 || true
@@ -192,8 +184,8 @@ job__unknown_for_a_moment__not_lost()
 
 job__unknown_for_good__lost_and_tried_again()
 {
-    stand_ins hold absent
-    slurm_sweep 1 < <(toml retry: lost=1)
+    held_sweep 1 < <(toml retry: lost=1)
+    touch slurm/absent
     at_slurm 5
     expect_sql "lost|Slurm job 1_0: unknown to Slurm; it sent no sign of life for too long
 lost|Slurm job 2_0: unknown to Slurm; it sent no sign of life for too long" "$ends"
@@ -201,9 +193,9 @@ lost|Slurm job 2_0: unknown to Slurm; it sent no sign of life for too long" "$en
 
 accounting__where_the_queue_has_forgotten__believed()
 {
-    stand_ins hold absent
+    held_sweep 1 </dev/null
+    touch slurm/absent
     echo 'TIMEOUT|0:15' >slurm/account
-    slurm_sweep 1 </dev/null
     at_slurm 3
     expect_sql "timeout|Slurm job 1_0: TIMEOUT on n1" "$ends"
 }
@@ -226,11 +218,11 @@ END
 
 completion_log__where_accounting_is_disabled__believed()
 {
-    stand_ins hold absent
+    held_sweep 1 < <(toml retry: lost=1)
+    touch slurm/absent
     echo "JobId=7 UserId=x($(id -u)) GroupId=x(0) Name=meshsweep-at_slurm JobState=NODE_FAIL Partition=main \
 NodeList=n3 NodeCnt=1 WorkDir=/ Tres=cpu=1 ArrayJobId=1 ArrayTaskId=0 DerivedExitCode=0:0 ExitCode=0:0 " \
         >slurm/completions
-    slurm_sweep 1 < <(toml retry: lost=1)
     sed -i 's/absence = "300ms"/absence = "30s"/' sweep.toml
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE failure = '\''lost'\''" 2>/dev/null)" = 1 ]' 20
@@ -240,9 +232,8 @@ NodeList=n3 NodeCnt=1 WorkDir=/ Tres=cpu=1 ArrayJobId=1 ArrayTaskId=0 DerivedExi
 
 node__that_failed__excluded_from_the_next_attempt()
 {
-    stand_ins hold
+    held_sweep 1 </dev/null
     echo 'NODE_FAIL|NodeDown|n1' >slurm/state.1
-    slurm_sweep 1 </dev/null
     start_until '[ -f slurm/job.2 ]' 20 run --executor slurm --progress none
     expect_file_contains slurm/job.2 '#SBATCH --exclude="n1"'
     SLURM_ARRAY_JOB_ID=2 SLURM_ARRAY_TASK_ID=0 sh slurm/job.2
@@ -253,9 +244,8 @@ ok||n0" "SELECT state, failure, host FROM attempt ORDER BY id"
 
 job__out_of_time__once_more_with_a_longer_limit()
 {
-    stand_ins hold
+    held_sweep 1 < <(toml timeout_factor=3 margin=0 retry: timeout=2)
     echo 'TIMEOUT|TimeLimit|n1' >slurm/state
-    slurm_sweep 1 < <(toml timeout_factor=3 margin=0 retry: timeout=2)
     at_slurm 3
     expect_sql "timeout|120000
 timeout|240000" "SELECT failure, limit_ms FROM attempt ORDER BY id"
@@ -292,10 +282,8 @@ arrays__bounded__by_options()
 submit_limit__reached__smaller_arrays_later()
 {
     stand_ins
-    echo \
-        'sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, users '\
-'size)' \
-        >slurm/refuse
+    echo 'sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, '\
+'users size)' >slurm/refuse
     echo 2 >slurm/refuse-more-than
     slurm_sweep 4 </dev/null
     at_slurm 0
@@ -306,10 +294,8 @@ submit_limit__reached__smaller_arrays_later()
 submission__refused__said_once_and_no_attempt_is_charged()
 {
     stand_ins
-    cat >slurm/refuse <<'END'
-sbatch: error: invalid partition specified: gpux
-sbatch: error: Batch job submission failed: Invalid partition name specified
-END
+    printf 'sbatch: error: %s\n' 'invalid partition specified: gpux' \
+        'Batch job submission failed: Invalid partition name specified' >slurm/refuse
     slurm_sweep 4 </dev/null
     expect_said among_stderr 2 "could not be started: sbatch: invalid partition specified: gpux; Batch job submission \
 failed: Invalid partition name specified; correct [slurm] or cluster_spec" run --executor slurm --progress plain
@@ -323,13 +309,9 @@ failed: Invalid partition name specified; correct [slurm] or cluster_spec" run -
 submission__refused_for_one_kind_of_job__the_others_run()
 {
     stand_in_sweep 2 < <(toml cluster_spec:: partition=good,bad)
-    cat >bin/sbatch.sh <<'END'
-for script; do :; done
-! grep -q 'partition="bad"' "$script" || { echo "sbatch: error: invalid partition specified: bad" >&2; exit 1; }
-exec "$(dirname "$0")/sbatch.real" "$@"
-END
     mv bin/sbatch bin/sbatch.real
-    { echo '#!/bin/sh'; cat bin/sbatch.sh; } >bin/sbatch
+    printf '%s\n' '#!/bin/sh' 'for script; do :; done' "! grep -q 'partition=\"bad\"' \"\$script\" || {" \
+        'echo "sbatch: error: invalid partition specified: bad" >&2; exit 1; }' 'exec "$0.real" "$@"' >bin/sbatch
     chmod +x bin/sbatch
     expect_after only_status 2 run_at_slurm
     expect_sql "bad|held|2
@@ -339,10 +321,8 @@ good|ok|2" "SELECT partition, state, count(*) FROM results GROUP BY 1, 2"
 policy__that_is_never_met__refused_the_second_time()
 {
     stand_ins
-    cat >slurm/refuse <<'END'
-sbatch: error: QOSMaxWallDurationPerJobLimit
-sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size)
-END
+    printf 'sbatch: error: %s\n' QOSMaxWallDurationPerJobLimit "Batch job submission failed: Job violates \
+accounting/QOS policy (job submit limit, user's size)" >slurm/refuse
     slurm_sweep 2 </dev/null
     expect_after only_status 2 run_at_slurm
     expect_sql "pending|2|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
@@ -350,22 +330,19 @@ END
 
 directory__that_the_node_does_not_see__held_and_not_charged()
 {
-    stand_ins hold
+    held_sweep 1 </dev/null
     echo 72 >slurm/rc.1.0
     echo 'FAILED|NonZeroExitCode|n1' >slurm/state
-    slurm_sweep 1 </dev/null
-    expect_run only_stderr 2 run --executor slurm --progress none
-    expect_stderr_matches "could not be started: Slurm job 1_0: n1 sees no directory $PWD/results.db.d/[0-9a-f]*/1; \
-keep the database on a file system of all nodes"
+    expect_said only_stderr_matches 2 "could not be started: Slurm job 1_0: n1 sees no directory \
+$PWD/results.db.d/[0-9a-f]*/1; keep the database on a file system of all nodes" run --executor slurm --progress none
     expect_sql "pending|0" "SELECT state, (SELECT count(*) FROM attempt) FROM job"
 }
 
 # Pending, then without an answer, then begun.
 queue__that_does_not_begin_them__waiting_and_not_running()
 {
-    stand_ins hold
+    held_sweep 2 </dev/null
     echo 'PENDING|PartitionTimeLimit|' >slurm/state
-    slurm_sweep 2 </dev/null
     start_meshsweep run --executor slurm --progress plain
     wait_until "[ \"\$(sql \"SELECT min(waits) FROM attempt\" 2>/dev/null)\" = 'PartitionTimeLimit; ask for less time \
 ([job] timeout) or for another partition' ]" 20
@@ -373,7 +350,7 @@ queue__that_does_not_begin_them__waiting_and_not_running()
     wait_until 'grep -q "0 ok, 2 waiting (PartitionTimeLimit)" .stderr' 20
     cp .stderr said
     "$meshsweep" status >text
-    "$meshsweep" status --json >json
+    "$meshsweep" status --json >status.json
     rm slurm/state
     echo 'PENDING|Resources|' >slurm/state
     touch slurm/silent
@@ -388,8 +365,7 @@ queue__that_does_not_begin_them__waiting_and_not_running()
     wait_command among_stderr 143 '0 ok, 2 waiting (Resources)'
     expect "[ $(grep -c 'jobs wait at Slurm: PartitionTimeLimit; ask for less time' said) = 1 ]"
     expect_file_contains text '  2  as job 1: PartitionTimeLimit; ask for less time ([job] timeout)'
-    expect_sql '0|2|2' "SELECT s->>'\$.states.running', s->>'\$.states.waiting', s->>'\$.waits[0].jobs'
-        FROM (SELECT readfile('json') AS s)" :memory:
+    expect_json '0|2|2' status.json states.running states.waiting waits[0].jobs
     expect_said only_stdout_contains 0 'meshsweep run --executor slurm' status
 }
 
@@ -409,16 +385,20 @@ runner__killed_before_or_after_the_submission__submitted_once()
     done
 }
 
+# Jobs that wait for the file go, and are submitted.
+start_submitted() # N
+{
+    stand_in_sweep "$1" 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
+    start_until "[ \"\$(sql 'SELECT count(reference) FROM attempt' 2>/dev/null)\" = $1 ]" 20 \
+        run --executor slurm --progress none
+}
+
 runner__killed_while_jobs_run__collected_by_the_next()
 {
-    stand_in_sweep 3 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 3 ]' 20
+    start_submitted 3
     end_command KILL only_stderr 137
-    run_meshsweep run --progress none
-    expect_only_stderr 1 \
-        'meshsweep: 3 attempts were submitted to slurm; collect them with `meshsweep run --executor slurm`, then '\
-'start again'
+    expect_said only_stderr 1 'meshsweep: 3 attempts were submitted to slurm; collect them with `meshsweep run '\
+'--executor slurm`, then start again' run --progress none
     touch go
     at_slurm 0
     expect "[ $(jobs_submitted) = 1 ]"
@@ -461,9 +441,7 @@ running|1_1" "SELECT state, reference FROM attempt ORDER BY id"
 
 runner__asked_to_end__leaves_its_jobs()
 {
-    stand_in_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
+    start_submitted 2
     end_command TERM only_stderr 143
     expect_no_file slurm/cancelled
     touch go
@@ -472,9 +450,7 @@ runner__asked_to_end__leaves_its_jobs()
 
 runner__interrupted_twice__cancels_its_jobs()
 {
-    stand_in_sweep 2 'while [ ! -f go ]; do sleep 0.05; done; echo "score: {n}"' </dev/null
-    start_meshsweep run --executor slurm --progress none
-    wait_until '[ "$(sql "SELECT count(*) FROM attempt WHERE reference IS NOT NULL" 2>/dev/null)" = 2 ]' 20
+    start_submitted 2
     signal_command INT
     sleep 0.3
     end_command INT only_stderr 130
@@ -536,9 +512,8 @@ executor__by_a_file__submitted_to_as_its_table_says()
     slurm_sweep 2 </dev/null
     sed -i -e 's|^\[slurm\]|[executor]\nname = "systems/other.toml"\nqueue = "long"\nmemory = "2G"|' \
         -e 's|^poll|set = { pe = "mpi" }\npoll|' sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr 0 "meshsweep: Other: this description was written from manuals and has not been run against the \
-real one; meshsweep check --executor tries it"
+    expect_said only_stderr 0 "meshsweep: Other: this description was written from manuals and has not been run \
+against the real one; meshsweep check --executor tries it" run --progress none
     expect_sql "ok|other|2" "SELECT state, executor, count(*) FROM attempt GROUP BY 1, 2"
     expect_file_contains slurm/job.1 '#SBATCH --partition="long"' '#SBATCH --mem=2048M:mpi'
 }
@@ -547,10 +522,7 @@ accounting__job_by_job_and_without_an_answer__asked_once_a_poll()
 {
     stand_ins
     other_system | sed 's/{jobs}/{job}/' >other.toml
-    slurm_stand_in sacct <<'END'
-echo "$*" >>asked
-exit 1
-END
+    slurm_stand_in sacct <<<'echo "$*" >>asked; exit 1'
     slurm_sweep 3 'sleep 1; echo "score: {n}"' </dev/null
     sed -i 's/^absence = .*/absence = "60s"/; s/^\[slurm\]/[executor]/' sweep.toml
     touch slurm/absent

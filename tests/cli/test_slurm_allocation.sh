@@ -3,27 +3,16 @@
 . "${0%/*}/lib.sh"
 . "${0%/*}/slurm_stand_ins.sh"
 
-run_in_allocation()
-{
-    run_at_slurm --in-allocation
-}
+allocated_sweep() { stand_in_sweep "$@"; in_allocation; } # N [COMMAND]
+
+run_in_allocation() { run_at_slurm --in-allocation; }
 
 in_allocation__jobs__packed_as_steps()
 {
-    stand_in_sweep 2 \
+    allocated_sweep 2 \
         'echo "$SLURMD_NODENAME ${CUDA_VISIBLE_DEVICES-none} $SLURM_CPUS_ON_NODE $MASTER_ADDR"; echo "score: {n}"' \
-        <<'END'
-[[cluster_spec]]
-num_devices_per_host = 4
-[[cluster_spec]]
-num_hosts = 2
-num_devices_per_host = 2
-tasks_per_node = 2
-[[cluster_spec]]
-num_hosts = 2
-num_devices_per_host = 3
-END
-    in_allocation
+        < <(toml cluster_spec:: num_devices_per_host=4 cluster_spec:: num_hosts=2 num_devices_per_host=2 \
+            tasks_per_node=2 cluster_spec:: num_hosts=2 num_devices_per_host=3)
     SLURM_CPUS_ON_NODE=3 CUDA_VISIBLE_DEVICES=0,1,2,3 run_in_allocation
     expect_silent 0
     expect_sql "4|n1|n1:0,n1:1,n1:2,n1:3|slurm-step
@@ -41,13 +30,9 @@ END
 
 in_allocation__ends_of_steps__told_apart()
 {
-    stand_in_sweep 6 'case {n} in 2) exit 7 ;; 3) echo "CUDA out of memory. Tried to allocate"; exit 1 ;; '\
+    allocated_sweep 6 'case {n} in 2) exit 7 ;; 3) echo "CUDA out of memory. Tried to allocate"; exit 1 ;; '\
 '4) exit 137 ;; 5) echo "slurmstepd: error: Detected 1 oom_kill event in StepId=1.4."; exit 137 ;; '\
-'6) echo "srun: error: Node failure on n2" ;; esac; echo "score: {n}"' <<'END'
-[retry]
-lost = 1
-END
-    in_allocation
+'6) echo "srun: error: Node failure on n2" ;; esac; echo "score: {n}"' < <(toml retry: lost=1)
     expect_after silent 5 run_in_allocation
     expect_sql "ok|
 exit|exit status 7
@@ -60,8 +45,7 @@ lost|Slurm: a node of the step failed" "$ends"
 
 in_allocation__time_limit__step_asked_to_end()
 {
-    stand_in_sweep 1 'trap "echo told; exit 5" TERM; while :; do sleep 0.05; done' </dev/null
-    in_allocation
+    allocated_sweep 1 'trap "echo told; exit 5" TERM; while :; do sleep 0.05; done' </dev/null
     sed -i 's/timeout = "60s"/timeout = "400ms"/' sweep.toml
     expect_after silent 3 run_in_allocation
     expect_sql "timeout|timeout: still running after 400ms|told" \
@@ -71,8 +55,7 @@ in_allocation__time_limit__step_asked_to_end()
 
 in_allocation__runner_killed__its_steps_ended_by_the_next()
 {
-    stand_in_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
-    in_allocation
+    allocated_sweep 1 'if [ "$MESHSWEEP_NUMBER" = 1 ]; then touch begun; sleep 100; fi; echo "score: {n}"' </dev/null
     start_until '[ -f begun ]' 20 run --executor slurm --in-allocation --progress none
     end_command KILL only_stderr 137
     # The process stands for a step on another node: it does not notice.

@@ -6,12 +6,17 @@ CASE_SECONDS=150
 . "${0%/*}/slurm_stand_ins.sh"
 . "${0%/*}/slurm_cluster.sh"
 
+# Starts it, once.
 cluster()
 {
+    [ -z "$slurm_dir" ] || return 0
     [ "${MESHSWEEP_FULL-}" ] || skip "a real Slurm is started by scripts/check.sh --full"
     need_slurm
     start_slurm
 }
+
+# One on which jobs wait.
+full_cluster() { cluster; scontrol update partitionname=main state=down; }
 
 run_at_slurm()
 {
@@ -22,6 +27,7 @@ run_at_slurm()
 # A sweep for a real queue: asked once a second, which knows a job for 300 s after its end.
 cluster_sweep() # N COMMAND
 {
+    cluster </dev/null
     slurm_sweep "$@"
     sed -i 's/poll = "100ms"/poll = "1s"/; s/absence = "300ms"/absence = "20s"/' sweep.toml
 }
@@ -53,7 +59,6 @@ quickstart__through_slurm__as_at_home()
 
 two_nodes__srun__one_task_on_each()
 {
-    cluster
     cluster_sweep 1 'srun hostname >hosts; srun printenv SLURMD_NODENAME | sort; echo "score: 1"' < <(toml \
         cluster_spec:: num_hosts=2 num_devices_per_host=1 tasks_per_node=1)
     at_slurm 0
@@ -64,7 +69,6 @@ score: 1" "SELECT host, log_tail FROM attempt"
 
 many_jobs__in_arrays__each_once()
 {
-    cluster
     cluster_sweep 200 < <(toml array_size=50)
     at_slurm 0
     expect_each_once 200
@@ -74,7 +78,6 @@ many_jobs__in_arrays__each_once()
 node__killed__tried_again_elsewhere()
 {
     local node
-    cluster
     cluster_sweep 1 'echo begun; [ "$MESHSWEEP_NUMBER" != 1 ] || sleep 100; echo "score: 1"' </dev/null
     start_until 'grep -qs begun results.db.d/*/1/output.log' 30 run --executor slurm --progress none
     node=$(squeue -h -o %N)
@@ -88,7 +91,6 @@ ok|1|" "SELECT coalesce(failure, state), iif(failure IS NULL, host <> '$node', h
 
 controller__away_for_a_while__nothing_lost()
 {
-    cluster
     cluster_sweep 4 'while [ ! -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(ls results.db.d/*/1/slurm.result 2>/dev/null | wc -l)" = 4 ]' 30
@@ -102,7 +104,6 @@ controller__away_for_a_while__nothing_lost()
 
 job__cancelled_by_hand__not_tried_again()
 {
-    cluster
     cluster_sweep 2 'echo begun; [ {n} = 1 ] && sleep 100; echo "score: {n}"' </dev/null
     start_meshsweep run --executor slurm --progress none
     wait_until '[ "$(cat results.db.d/*/1/output.log 2>/dev/null | grep -c begun)" = 2 ]' 30
@@ -115,7 +116,6 @@ ok|1" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
 
 time_limit__of_slurm__a_timeout()
 {
-    cluster
     cluster_sweep 1 'sleep 200' < <(toml options='["--time=1"]')
     sed -i '/^timeout/d' sweep.toml
     at_slurm 3
@@ -156,7 +156,6 @@ runner__killed_around_the_submission__submitted_once()
 
 runner__killed_while_jobs_run__collected()
 {
-    cluster
     cluster_sweep 4 'while [ ! -f go ]; do sleep 0.1; done; echo "score: {n}"' </dev/null
     at_slurm 0 --detach
     start_meshsweep run --executor slurm --progress none
@@ -202,8 +201,7 @@ let_all_end()
 
 controller__rolled_back_to_when_all_were_pending__each_once()
 {
-    cluster
-    scontrol update partitionname=main state=down
+    full_cluster
     cluster_sweep 16 'echo {n} >>runs; echo "score: {n}"' </dev/null
     at_slurm 0 --detach
     forget_since let_all_end
@@ -218,8 +216,7 @@ controller__rolled_back_to_when_all_were_pending__each_once()
 
 directory__that_the_nodes_do_not_see__held_at_the_first_job()
 {
-    cluster
-    scontrol update partitionname=main state=down
+    full_cluster
     cluster_sweep 3 </dev/null
     sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
     at_slurm 0 --detach
@@ -234,7 +231,6 @@ directory__that_the_nodes_do_not_see__held_at_the_first_job()
 
 request__that_slurm_does_not_take__held_and_said_once()
 {
-    cluster
     cluster_sweep 3 < <(toml partition=no-such)
     expect_said_by only_stderr_contains 2 'no-such' run_at_slurm
     expect_sql "pending|3|0" "SELECT state, count(*), (SELECT count(*) FROM attempt) FROM job"
@@ -271,8 +267,7 @@ ok|2" "SELECT coalesce(failure, state), number FROM attempt ORDER BY id"
 
 tasks__cancelled_while_pending__not_tried_again()
 {
-    cluster
-    scontrol update partitionname=main state=down
+    full_cluster
     cluster_sweep 4 </dev/null
     sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
     start_meshsweep run --executor slurm --progress none
@@ -287,8 +282,7 @@ ok|2" "SELECT coalesce(failure, state), count(*) FROM attempt GROUP BY 1"
 
 array__cancelled_while_pending__not_tried_again()
 {
-    cluster
-    scontrol update partitionname=main state=down
+    full_cluster
     cluster_sweep 3 </dev/null
     start_meshsweep run --executor slurm --progress none
     wait_for_references 3
@@ -299,7 +293,6 @@ array__cancelled_while_pending__not_tried_again()
 
 batch_shell__killed__told_with_its_signal()
 {
-    cluster
     cluster_sweep 1 'kill -KILL "$(ps -o ppid= -p "$PPID" | tr -d " ")"; sleep 100' </dev/null
     sed -i 's/absence = "20s"/absence = "3s"/' sweep.toml
     at_slurm 3
@@ -318,20 +311,11 @@ run_in_allocation() # OPTIONS OF salloc
 
 in_allocation__jobs__packed_as_steps()
 {
-    cluster
     # One rank of the last job fails, and srun ends the others.
     cluster_sweep 4 'echo "$SLURMD_NODENAME $SLURM_NTASKS"; sleep 0.5; '\
-'[ {n} != 4 ] || { [ "$SLURM_PROCID" = 0 ] || sleep 60; exit 7; }; echo "score: {n}"' <<'END'
-cpus_per_task = 2
-[[cluster_spec]]
-num_devices_per_host = [1, 2]
-[[cluster_spec]]
-num_hosts = 2
-num_devices_per_host = 4
-tasks_per_node = 2
-[[cluster_spec]]
-num_hosts = 3
-END
+'[ {n} != 4 ] || { [ "$SLURM_PROCID" = 0 ] || sleep 60; exit 7; }; echo "score: {n}"' < <(toml cpus_per_task=2 \
+        cluster_spec:: num_devices_per_host=1,2 cluster_spec:: num_hosts=2 num_devices_per_host=4 tasks_per_node=2 \
+        cluster_spec:: num_hosts=3)
     run_in_allocation -N2 --ntasks-per-node=4 -c2
     expect "[ $(cat run.status) = 3 ] && [ ! -s run.stdout ] && [ ! -s run.stderr ]"
     expect_sql "exit|7|3
@@ -350,7 +334,6 @@ ok|0|9" "SELECT coalesce(failure, state), exit_code, count(*) FROM attempt GROUP
 
 in_allocation__time_limit_and_dead_runner__no_step_left()
 {
-    cluster
     cluster_sweep 2 'trap "echo told; exit 5" TERM; if [ {n} = 1 ]; then sleep 300 & wait; fi; echo "score: {n}"' \
         </dev/null
     sed -i 's/timeout = "60s"/timeout = "15s"/' sweep.toml
@@ -375,13 +358,9 @@ ok|score: 2" "SELECT coalesce(failure, state),
 
 in_allocation__node_killed__tried_again_on_the_other()
 {
-    cluster
     cluster_sweep 2 \
         'echo >begun.{n}; if [ "$SLURMD_NODENAME $MESHSWEEP_NUMBER" = "n2 1" ]; then sleep 300; fi; echo "score: {n}"' \
-        <<'END'
-[[cluster_spec]]
-num_devices_per_host = 4
-END
+        < <(toml cluster_spec:: num_devices_per_host=4)
     salloc -Q --no-kill -N2 --ntasks-per-node=4 -t 5 sh -c \
         '"$0" run --executor slurm --in-allocation --progress none; echo $? >run.status' \
         "$meshsweep" >salloc.out 2>&1 &

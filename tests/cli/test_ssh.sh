@@ -39,9 +39,11 @@ start_hosts()
     done
 }
 
-# sweep.toml with N jobs that each append a line to ran.N and then run COMMAND; standard input is what [ssh] has.
+# The hosts, and sweep.toml with N jobs that each append a line to ran.N and then run COMMAND; standard input is what
+# [ssh] has.
 ssh_sweep() # N COMMAND
 {
+    start_hosts </dev/null
     {
         printf '[sweep]\nname = "hosts"\n[job]\ntimeout = "600s"\ngrace = "1s"\ncommand = %s%s%s\n' "'''" \
             "echo \$WHERE >>$PWD/ran.{n}; $2" "'''"
@@ -67,12 +69,10 @@ executions() { cat ran.* 2>/dev/null | wc -l; }
 
 hosts__one_host_jobs__spread_as_slots_allow()
 {
-    start_hosts
     ssh_sweep 6 'echo $WHERE $CUDA_VISIBLE_DEVICES $MESHSWEEP_HOSTS {hosts} $MASTER_ADDR; cat $MESHSWEEP_HOSTFILE; '\
 'echo $MESHSWEEP_ATTEMPT | grep -c @; echo "{\"rate\": {n}}" >>$MESHSWEEP_METRICS; '\
-'n=0; while [ $(ls | grep -c ^begun) -lt 6 ] && [ $n -lt 300 ]; do : >begun.{n}; n=$((n+1)); sleep 0.1; done' <<'END'
-hosts = ["a2 slots=2", "a3", "a4 slots=2", "a5"]
-END
+'n=0; while [ $(ls | grep -c ^begun) -lt 6 ] && [ $n -lt 300 ]; do : >begun.{n}; n=$((n+1)); sleep 0.1; done' \
+        <<<'hosts = ["a2 slots=2", "a3", "a4 slots=2", "a5"]'
     expect_after only_stderr 0 run_on_hosts
     # All six at once, each where a device was to be had.
     expect_sql "a2|a2:0|ssh
@@ -90,14 +90,9 @@ a2 slots=1
 
 hosts__job_of_several__whole_hosts()
 {
-    start_hosts
     ssh_sweep 1 'echo $WHERE $CUDA_VISIBLE_DEVICES {hosts} $MASTER_ADDR; cat $MESHSWEEP_HOSTFILE; '\
-'for h in $(echo {hosts} | tr , " "); do ssh -n -F ssh/config $h "echo on \$WHERE" 2>/dev/null; done' <<'END'
-hosts = ["a2 slots=2", "a3 slots=2", "a4 slots=2"]
-[[cluster_spec]]
-num_hosts = [1, 2, 4]
-num_devices_per_host = 1
-END
+'for h in $(echo {hosts} | tr , " "); do ssh -n -F ssh/config $h "echo on \$WHERE" 2>/dev/null; done' < <(toml \
+        hosts='["a2 slots=2", "a3 slots=2", "a4 slots=2"]' cluster_spec:: num_hosts=1,2,4 num_devices_per_host=1)
     expect_after only_stderr 0 run_on_hosts
     expect_sql "1|1|ok
 2|4|ok" "SELECT r.num_hosts, length(a.devices) - length(replace(a.devices, ':', '')), a.state FROM attempt AS a JOIN
@@ -112,10 +107,7 @@ on a3" "SELECT rtrim(log_tail, char(10)) FROM attempt WHERE host = 'a2,a3'"
 
 hosts__timeout__remote_tree_ended()
 {
-    start_hosts
-    ssh_sweep 1 'setsid sh -c "trap \"\" TERM; sleep 617; sleep 617" & env -i sleep 618 & sleep 619' <<'END'
-hosts = ["a2"]
-END
+    ssh_sweep 1 'setsid sh -c "trap \"\" TERM; sleep 617; sleep 617" & env -i sleep 618 & sleep 619' <<<'hosts = ["a2"]'
     sed -i 's/timeout = .*/timeout = "2s"/' sweep.toml
     expect_after only_stderr 3 run_on_hosts
     expect_sql "timeout|a2|timeout: still running after 2.0s" "SELECT failure, host, message FROM attempt"
@@ -124,11 +116,8 @@ END
 
 hosts__ends__as_the_job_has_them()
 {
-    start_hosts
     ssh_sweep 4 'case {n} in 1) exit 7 ;; 2) kill -SEGV $$ ;; 3) echo "CUDA out of memory. Tried to allocate"; '\
-'exit 1 ;; 4) sleep 600 & ;; esac' <<'END'
-hosts = ["a2 slots=4"]
-END
+'exit 1 ;; 4) sleep 600 & ;; esac' <<<'hosts = ["a2 slots=4"]'
     expect_after only_stderr 3 run_on_hosts --keep-going
     expect_sql "exit|exit status 7|0
 signal|killed by signal 11 (SIGSEGV)|0
@@ -138,10 +127,8 @@ oom|exit status 1: CUDA out of memory. Tried to allocate|0
 
 hosts__runner_killed__nothing_left_and_next_run_ends_them()
 {
-    start_hosts
-    ssh_sweep 4 '[ -e second.{n} ] || { : >second.{n}; sleep 371.1; }; echo end >>ended.{n}' <<'END'
-hosts = ["a2", "a3", "a4 slots=2"]
-END
+    ssh_sweep 4 '[ -e second.{n} ] || { : >second.{n}; sleep 371.1; }; echo end >>ended.{n}' \
+        <<<'hosts = ["a2", "a3", "a4 slots=2"]'
     start_until '[ "$(executions)" = 4 ]' 30 run --executor ssh --progress none
     end_command KILL only_status 137
     wait_until '! pgrep -x -f "sleep 371.1" >/dev/null' 10
@@ -156,10 +143,7 @@ ok||4" "SELECT state, failure, count(*) FROM attempt GROUP BY 1, 2"
 
 hosts__interrupted_twice__jobs_ended()
 {
-    start_hosts
-    ssh_sweep 2 'trap "echo heard; exit 3" TERM; sleep 603 & wait' <<'END'
-hosts = ["a2", "a3"]
-END
+    ssh_sweep 2 'trap "echo heard; exit 3" TERM; sleep 603 & wait' <<<'hosts = ["a2", "a3"]'
     start_until '[ "$(executions)" = 2 ]' 30 run --executor ssh --progress none
     signal_command INT
     wait_until 'grep -q "starting no more" .stderr' 5
@@ -170,10 +154,7 @@ cancelled|heard" "SELECT failure, rtrim(log_tail, char(10)) FROM attempt"
 }
 
 # Processes of jobs, the last executions of which are on that host.
-jobs_on() # WHERE
-{
-    grep -lx "$1" ran.* | sed 's/^ran/pid/' | xargs cat
-}
+jobs_on() { grep -lx "$1" ran.* | sed 's/^ran/pid/' | xargs cat; } # WHERE
 
 are_gone() # PID...
 {
@@ -185,10 +166,8 @@ are_gone() # PID...
 
 hosts__connection_killed__held_named_and_not_charged()
 {
-    start_hosts
-    ssh_sweep 3 'echo $$ >pid.{n}; until [ -e go ]; do sleep 0.1; done; echo end >>ended.{n}' <<'END'
-hosts = ["a2", "a3 slots=2"]
-END
+    ssh_sweep 3 'echo $$ >pid.{n}; until [ -e go ]; do sleep 0.1; done; echo end >>ended.{n}' \
+        <<<'hosts = ["a2", "a3 slots=2"]'
     start_until '[ "$(executions)" = 3 ] && [ "$(cat pid.* | wc -l)" = 3 ]' 30 run --executor ssh --progress none
     left=$(jobs_on a3)
     # shellcheck disable=SC2046 # a list
@@ -206,11 +185,8 @@ END
 
 hosts__one_stops_answering__its_jobs_run_elsewhere_when_it_has_ended_them()
 {
-    start_hosts
-    ssh_sweep 2 'echo $$ >pid.{n}; until [ -e go ]; do sleep 0.1; done; echo end >>ended.{n}' <<'END'
-hosts = ["a2", "a3"]
-lease = "20s"
-END
+    ssh_sweep 2 'echo $$ >pid.{n}; until [ -e go ]; do sleep 0.1; done; echo end >>ended.{n}' \
+        < <(toml hosts=a2,a3 lease=20s)
     start_until '[ "$(executions)" = 2 ] && [ "$(cat pid.* | wc -l)" = 2 ]' 30 run --executor ssh --progress none
     left=$(jobs_on a3)
     sessions=$(session_of 3)
@@ -234,16 +210,10 @@ WHERE host = 'a3') ORDER BY id"
 
 hosts__directory_not_shared__log_and_metrics_brought_back()
 {
-    start_hosts
     mkdir elsewhere
     ssh_sweep 2 'pwd; cat {job_dir}/config.yaml; echo "{\"rate\": {n}}" >>$MESHSWEEP_METRICS; sleep 1.5; '\
-'i=0; while [ $i -lt 2000 ]; do echo "{\"rate\": 5, \"i\": $i}"; i=$((i+1)); done >>$MESHSWEEP_METRICS' <<END
-hosts = ["a2 directory=$PWD/elsewhere", "a3"]
-[[job.file]]
-path = "config.yaml"
-[job.file.add]
-"depth" = "n"
-END
+'i=0; while [ $i -lt 2000 ]; do echo "{\"rate\": 5, \"i\": $i}"; i=$((i+1)); done >>$MESHSWEEP_METRICS' < <(toml \
+        "hosts = [\"a2 directory=$PWD/elsewhere\", \"a3\"]" job.file:: path=config.yaml job.file.add: depth=n)
     expect_after only_stderr 0 run_on_hosts
     expect_sql "ok|a2|2001
 ok|a3|2001" "SELECT a.state, host, (SELECT count(*) FROM metric AS m WHERE m.attempt_id = a.id AND m.name = 'rate') FROM
@@ -257,10 +227,7 @@ depth: 2" "SELECT rtrim(log_tail, char(10)) FROM attempt ORDER BY host"
 
 hosts__wrong__said_once_and_nothing_charged()
 {
-    start_hosts
-    ssh_sweep 3 true <<'END'
-hosts = ["a2", "no-such-host.invalid"]
-END
+    ssh_sweep 3 true <<<'hosts = ["a2", "no-such-host.invalid"]'
     run_on_hosts
     expect_only_stderr_contains 2 'meshsweep: host no-such-host.invalid: ssh: Could not resolve hostname'
     sed -i 's/^hosts.*/hosts = ["a2 slots=2", "a3 slots=2"]/' sweep.toml
@@ -289,14 +256,9 @@ meshsweep: [ssh] hosts:3: write each host as \`HOST [slots=N] [directory=/PATH]\
 # A hostfile says where jobs run, unless the command reaches its hosts itself.
 hosts__hostfile_of_local__the_same()
 {
-    start_hosts
     printf 'a2 slots=1\na3 slots=1 # old\na4 slots=1\n' >hosts
     ssh_sweep 2 'echo $WHERE; n=0; while [ $(ls | grep -c ^begun) -lt 2 ] && [ $n -lt 300 ]; do : >begun.{n}; '\
-'n=$((n+1)); sleep 0.1; done' <<'END'
-[local]
-hostfile = "hosts"
-exclude = "a3"
-END
+'n=$((n+1)); sleep 0.1; done' < <(toml local: hostfile=hosts exclude=a3)
     expect_run only_stderr 0 run --progress none
     expect_sql "a2|ssh
 a4|ssh" "SELECT host, executor FROM attempt ORDER BY 1"
@@ -307,14 +269,10 @@ hosts__300_jobs_killed_all_the_time__none_lost_none_twice()
 {
     [ "${MESHSWEEP_FULL-}" ] || skip "takes minutes (MESHSWEEP_FULL=1)"
     local n ended runs=0 kills=0 status=none
-    start_hosts
     # A lock that goes with its process: the hosts are this machine, where a dead runner's guardian kills them as well.
     ssh_sweep 300 'exec 9>>lock.{n}; flock -n 9 || { echo {n} >>twice; exit 1; }; sleep 0.4 9>&-; '\
-'echo end >>ended.{n}' <<'END'
-hosts = ["a2 slots=3", "a3 slots=3", "a4 slots=3", "a5 slots=3"]
-[retry]
-lost = 30
-END
+'echo end >>ended.{n}' \
+        < <(toml hosts='["a2 slots=3", "a3 slots=3", "a4 slots=3", "a5 slots=3"]' retry: lost=30)
     # Each runner but the last sees some jobs end and some connections die, and dies itself.
     while [ "$status" != 0 ]; do
         runs=$((runs + 1))

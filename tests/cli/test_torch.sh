@@ -40,24 +40,10 @@ if dist.get_rank() == 0:
     print("ranks:", int(t.item()), "port:", os.environ["MASTER_PORT"], flush=True)
 END
     # The options --tee and --redirects ask for the default, which Debian's PyTorch cannot read.
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:ranks"
-[job]
-command = ["/usr/bin/python3", "-m", "torch.distributed.run", "--nproc_per_node=2", "--tee=1", "--redirects=1",
-           "--log_dir={job_dir}/ranks", "train.py"]
-env = { OMP_NUM_THREADS = 1 }
-timeout = "2m"
-[job.metrics.ranks]
-regex = 'ranks: ([0-9]+)'
-better = "max"
-[training_spec]
-n = [1, 2]
-[cluster_spec]
-num_devices_per_host = 1
-[local]
-devices = 2
-END
+    toml sweep: objective=max:ranks job: command='["/usr/bin/python3", "-m", "torch.distributed.run",' \
+        '"--nproc_per_node=2", "--tee=1", "--redirects=1", "--log_dir={job_dir}/ranks", "train.py"]' \
+        env='{ OMP_NUM_THREADS = 1 }' timeout=2m job.metrics.ranks: regex='ranks: ([0-9]+)' better=max \
+        training_spec: n=1,2 cluster_spec: num_devices_per_host=1 local: devices=2 >sweep.toml
     run_silently 0
     expect_sql '2|2.0|2' "SELECT count(*), min(ranks),
         (SELECT count(DISTINCT substr(log_tail, instr(log_tail, 'port:'))) FROM attempt) FROM results
@@ -105,15 +91,14 @@ how=assert|2|exit status 1: AssertionError at train.py:12: assert t.shape == (2,
 train_torch__what_cannot_be_done__said_in_a_sentence()
 {
     need_torch
-    run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" --micro-batch=3
-    expect_only_stderr 2 'train_torch.py: a global batch of 16 is not a multiple of micro-batch 3 x 1 ranks'
-    run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" --data=nowhere
-    expect_only_stderr 2 'train_torch.py: nowhere: No such file or directory'
+    train() { run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" "$@"; }
+    expect_said_by only_stderr 2 'train_torch.py: a global batch of 16 is not a multiple of micro-batch 3 x 1 ranks' \
+        train --micro-batch=3
+    expect_said_by only_stderr 2 'train_torch.py: nowhere: No such file or directory' train --data=nowhere
     /usr/bin/python3 -c 'import sys, torch; sys.exit(torch.__version__ >= "2")' || return 0 # has what 1.13 lacks
-    run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" --device=cpu --zero-stage=3
+    train --device=cpu --zero-stage=3
     expect_only_stderr_contains 2 'ZeRO stage 3 is FullyShardedDataParallel, which PyTorch 1.13'
-    run_command /usr/bin/python3 "$source_dir/scripts/train_torch.py" --device=cpu --compile=true
-    expect_only_stderr_contains 2 'has no torch.compile'
+    expect_said_by only_stderr_contains 2 'has no torch.compile' train --device=cpu --compile=true
 }
 
 CASE_SECONDS=400

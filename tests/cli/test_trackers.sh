@@ -10,25 +10,16 @@ export PYTHONDONTWRITEBYTECODE=1
 
 swept()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "de/mo ü"
-objective = "min:loss"
-[job]
-command = ["/bin/sh", "-c", "for i in $(seq 1500); do echo loss: $i.{micro_batch}; done; [ {micro_batch} != 4 ]"]
-[job.metrics.loss]
-regex = 'loss: ([0-9.]+)'
-take = "last"
-[metrics.double]
-expression = "2 * loss"
-[[model]]
-lr = 0.1
-flag = true
-"odd.key" = "a\n|"
-[[parallel_spec]]
-micro_batch = [1, 4]
-END
+    toml sweep: name='de/mo ü' objective=min:loss job: 'command = ["/bin/sh", "-c",' \
+        '"for i in $(seq 1500); do echo loss: $i.{micro_batch}; done; [ {micro_batch} != 4 ]"]' \
+        job.metrics.loss: regex='loss: ([0-9.]+)' take=last metrics.double: expression='2 * loss' \
+        model:: lr=0.1 flag=true '"odd.key" = "a\n|"' parallel_spec:: micro_batch=1,4 >sweep.toml
     run_ended 3
+}
+
+expect_exported() # KIND STATUS TEXT TRACKER ARGS
+{
+    expect_said_by "${@:1:3}" run_command "$python" "$source_dir/scripts/export_$4.py" "${@:5}"
 }
 
 start_server()
@@ -44,10 +35,8 @@ mlflow__sweep__is_sent_once()
 {
     swept
     start_server
-    run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url"
-    expect_only_stdout 0 "experiment 1: 2 runs sent, 0 were there"
-    run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url"
-    expect_only_stdout 0 "experiment 1: 0 runs sent, 2 were there"
+    expect_exported only_stdout 0 "experiment 1: 2 runs sent, 0 were there" mlflow results.db "$url"
+    expect_exported only_stdout 0 "experiment 1: 0 runs sent, 2 were there" mlflow results.db "$url"
     cat >check.py <<'END'
 import json
 store = json.load(open("server/store.json"))
@@ -70,19 +59,16 @@ mlflow__running_job__is_brought_to_its_end()
 {
     fixture_database
     start_server
-    run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url" --experiment other
-    expect_only_stdout 0 "experiment 1: 7 runs sent, 0 were there"
+    expect_exported only_stdout 0 "experiment 1: 7 runs sent, 0 were there" mlflow results.db "$url" --experiment other
     sql "UPDATE attempt SET state = 'ok', ended = started + 1000 WHERE state = 'running';
          UPDATE job SET state = 'ok', attempt_id = 8 WHERE state = 'running'"
     echo -n secret >server/token
-    run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url" --experiment other
-    expect_only_stderr 1 "export_mlflow.py: experiments/get-by-name?experiment_name=other: who are you?"
-    MLFLOW_TRACKING_TOKEN=secret \
-        run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url" --experiment other
-    expect_only_stdout 0 "experiment 1: 1 runs sent, 6 were there"
+    expect_exported only_stderr 1 "export_mlflow.py: experiments/get-by-name?experiment_name=other: who are you?" \
+        mlflow results.db "$url" --experiment other
+    export MLFLOW_TRACKING_TOKEN=secret
+    expect_exported only_stdout 0 "experiment 1: 1 runs sent, 6 were there" mlflow results.db "$url" --experiment other
     kill "$server"
-    run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db "$url"
-    expect_only_stderr_matches 1 '^export_mlflow.py: http://127.0.0.1:[0-9]*: '
+    expect_exported only_stderr_matches 1 '^export_mlflow.py: http://127.0.0.1:[0-9]*: ' mlflow results.db "$url"
 }
 
 tensorboard__files__are_what_other_libraries_read()
@@ -90,10 +76,9 @@ tensorboard__files__are_what_other_libraries_read()
     need_module google.protobuf
     need_module crcmod.predefined
     swept
-    run_command "$python" "$source_dir/scripts/export_tensorboard.py" results.db runs
-    expect_only_stdout 0 "runs: 2 runs"
-    run_command "$python" "$source_dir/scripts/export_tensorboard.py" results.db runs
-    expect_only_stdout 0 "runs: 2 runs"
+    for _ in 1 2; do
+        expect_exported only_stdout 0 "runs: 2 runs" tensorboard results.db runs
+    done
     expect '[ "$(find runs -type f | wc -l)" = 2 ]'
     # TensorBoard's messages as far as they are used, and the checksum, by others' code.
     cat >check.py <<'END'
@@ -162,12 +147,9 @@ END
 trackers__nothing_was_started__say_so()
 {
     fixture_database "DELETE FROM job WHERE state <> 'pending'"
-    run_command "$python" "$source_dir/scripts/export_tensorboard.py" results.db runs
-    expect_only_stdout 4 "runs: 0 runs"
-    run_command "$python" "$source_dir/scripts/export_mlflow.py" results.db http://127.0.0.1:9
-    expect_only_stderr 1 "export_mlflow.py: no job was started yet"
-    run_command "$python" "$source_dir/scripts/export_tensorboard.py" absent.db runs
-    expect_only_stderr 1 "export_tensorboard.py: absent.db does not exist"
+    expect_exported only_stdout 4 "runs: 0 runs" tensorboard results.db runs
+    expect_exported only_stderr 1 "export_mlflow.py: no job was started yet" mlflow results.db http://127.0.0.1:9
+    expect_exported only_stderr 1 "export_tensorboard.py: absent.db does not exist" tensorboard absent.db runs
 }
 
 run_cases "$@"
