@@ -2,10 +2,7 @@
 # A match that takes long is printed as it is found, told of, and interrupted at once.
 . "${0%/*}/lib.sh"
 
-numbers() # COUNT
-{
-    seq -s ', ' 1 "$1"
-}
+numbers() { seq -s ', ' 1 "$1"; } # COUNT
 
 # 10^9 jobs whose cost is not the same for all.
 endless_sweep()
@@ -42,10 +39,10 @@ slowness()
 
 # Starts the tool up to five times, as the machine may be busy with other things: it must end within 100 ms of SIGINT
 # (or $most_us) at least once, and always by it. What has work to do before it ends has $busy_most_us on a slow machine.
-expect_interrupted() # CONDITION ARGS...: once the shell command succeeds
+expect_interrupted() # KIND CONDITION ARGS...: once the shell command succeeds
 {
-    local condition=$1 most_us=${most_us-100000} try before after most
-    shift
+    local kind=$1 condition=$2 most_us=${most_us-100000} try before after most
+    shift 2
     for ((try = 0; try < 5; try++)); do
         rm -rf results.db*
         start_until "$condition" 30 "$@"
@@ -62,7 +59,7 @@ expect_interrupted() # CONDITION ARGS...: once the shell command succeeds
         stated_status=1 stated_stdout=1 stated_stderr=1 # of a try that a busy machine held up
     done
     [ "$try" -lt 5 ] || fail "SIGINT took $((after - before)) us"
-    expect_status 130
+    "expect_$kind" 130
 }
 
 plan__all_of_many_jobs__printed_as_they_are_found()
@@ -76,18 +73,15 @@ plan__all_of_many_jobs__printed_as_they_are_found()
 plan__all_of_many_jobs__interrupted()
 {
     endless_sweep
-    expect_interrupted '[ -s .stdout ]' plan --all
-    expect_any_stdout
-    expect_no_stderr
+    expect_interrupted only_stdout '[ -s .stdout ]' plan --all
 }
 
 plan__json_of_many_jobs__begun_and_interrupted()
 {
     endless_sweep
-    expect_interrupted 'grep -q duplicates .stdout' plan --json
+    expect_interrupted only_stdout 'grep -q duplicates .stdout' plan --json
     expect_stdout_matches '^	"matched":	1000000000,'
     expect_stdout_lacks '"new"'
-    expect_no_stderr
 }
 
 # The first jobs start while the others are listed: those that run end first, and what came of them is recorded. What
@@ -97,8 +91,8 @@ run__many_jobs__interrupted_while_they_are_listed()
     endless_sweep
     local most_us=100000 busy_most_us=1000000
     ! grep -q __asan_init "$meshsweep" || most_us=1000000
-    expect_interrupted '[ "$(stat -c %s results.db-wal 2>/dev/null || echo 0)" -gt 8000000 ]' run --progress none
-    expect_no_stdout
+    expect_interrupted only_stderr '[ "$(stat -c %s results.db-wal 2>/dev/null || echo 0)" -gt 8000000 ]' \
+        run --progress none
     expect_stderr 'meshsweep: starting no more jobs; waiting for the running ones (interrupt again to stop them)'
     expect_sql '4096|0' "SELECT count(*), sum(state = 'running') FROM job"
 }
@@ -112,16 +106,13 @@ export__many_jobs__interrupted()
          SELECT randomblob(16), sweep_id, 10 + i, model_id, 'ok', attempt_id FROM n, job WHERE job.id = 1;
          ANALYZE"
     mv results.db many.db
-    expect_interrupted '[ -s .stdout ]' export -d many.db
-    expect_any_stdout
-    expect_no_stderr
+    expect_interrupted only_stdout '[ -s .stdout ]' export -d many.db
 }
 
 rule__ties_everything_together__told_with_its_name_and_interrupted()
 {
     tangled_sweep
-    expect_interrupted 'grep -q one-in-a-million .stderr' plan
-    expect_no_stdout
+    expect_interrupted only_stderr 'grep -q one-in-a-million .stderr' plan
     expect_stderr_matches '^meshsweep: rule `one-in-a-million` leaves many values of 10 keys to combine \(a, b, c, d,'
     expect_stderr_matches 'takes (about [0-9]+[dhm][0-9]+[hms]|more than a year) more; .*\[derive\].* or tie keys'
     expect "[ \"\$(wc -l <.stderr)\" = 1 ]"

@@ -6,12 +6,12 @@
 python=/usr/bin/python3
 
 # Reads the program from standard input.
-run_python()
+run_python() # [WHAT IT PRINTS]
 {
     { echo 'import meshsweep' && cat; } >program.py
     run_command env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$source_dir/python" "$python" -W ignore::DeprecationWarning \
-        program.py "$@"
-    expect_only_stdout 0
+        program.py
+    expect_only_stdout 0 "$@"
 }
 
 typed_sweep()
@@ -27,7 +27,7 @@ typed_sweep()
 values__of_keys__typed_as_in_the_sweep_file()
 {
     typed_sweep
-    run_python <<'END'
+    run_python all <<'END'
 with meshsweep.open("results.db") as db:
     rows = db.results()
     assert [r["job"] for r in rows] == [1, 2, 3]
@@ -51,14 +51,15 @@ with meshsweep.open("results.db") as db:
     assert sweep.text == open("sweep.toml").read()
 print("all")
 END
-    expect_stdout all
 }
 
 pandas__frame__has_the_rows()
 {
     need_module pandas
     typed_sweep
-    run_python <<'END'
+    run_python "3 7 1.1
+float64 datetime64[ns, UTC]
+['step', 'value'] 6.300000000000001" <<'END'
 import pandas
 with meshsweep.open("results.db") as db:
     frame = pandas.DataFrame(db.results())
@@ -67,15 +68,16 @@ print(len(frame), frame["micro_batch"].sum(), frame[frame.state == "ok"].loss.mi
 print(frame.lr.dtype, frame.started.dtype)
 print(list(curve.columns), curve.value.sum())
 END
-    expect_stdout "3 7 1.1
-float64 datetime64[ns, UTC]
-['step', 'value'] 6.300000000000001"
 }
 
 names__unknown__the_nearest_is_named()
 {
     typed_sweep
-    run_python <<'END'
+    run_python "[2]
+no column micro_bach; did you mean micro_batch?
+no column los; did you mean loss?
+no metric lss; did you mean loss?
+no column nothing_like_it" <<'END'
 with meshsweep.open("results.db") as db:
     print([r["job"] for r in db.results(where="micro_batch > 1 AND state = 'ok' -- a note")])
     for question in (lambda: db.results(where="micro_bach = 1"), lambda: db.best()["los"], lambda: db.metrics(1, "lss"),
@@ -85,17 +87,14 @@ with meshsweep.open("results.db") as db:
         except KeyError as error:
             print(error.args[0])
 END
-    expect_stdout "[2]
-no column micro_bach; did you mean micro_batch?
-no column los; did you mean loss?
-no metric lss; did you mean loss?
-no column nothing_like_it"
 }
 
 attempts_configurations__rows()
 {
     typed_sweep
-    run_python <<'END'
+    run_python "1 trial ok True {'loss': 1.1} True
+failed exit 1 False []
+[]" <<'END'
 with meshsweep.open("results.db") as db:
     one, = db.attempts(1)
     print(one["attempt"], one["kind"], one["state"], one["counts"], one["metrics"], one["ended"] >= one["started"])
@@ -103,18 +102,14 @@ with meshsweep.open("results.db") as db:
     print(failed["state"], failed["failure"], failed["exit_code"], failed["counts"], db.attempts(99))
     print(db.configurations())
 END
-    expect_stdout "1 trial ok True {'loss': 1.1} True
-failed exit 1 False []
-[]"
     rm results.db
     sed -i 's/^name = "typed"/&\nreplicate = ["micro_batch"]/' sweep.toml
     run_ended 3
-    run_python <<'END'
+    run_python "1 1 1.15 2 0" <<'END'
 with meshsweep.open("results.db") as db:
     for row in db.configurations():
         print(row["rank"], row["job"], row["value"], row["replicates"], row["replicates_failed"])
 END
-    expect_stdout "1 1 1.15 2 0"
 }
 
 ask_tell__next_and_proposed__by_the_program()
@@ -147,7 +142,9 @@ databases__imported_failed_and_empty__are_read()
     fixture_database "DELETE FROM job WHERE state <> 'failed'"
     mv results.db failed.db
     fixture_database "DELETE FROM job"
-    run_python <<'END'
+    run_python "[(1, 100.0, None), (2, 150.5, None)] 2 None
+['failed'] None []
+[] None gpt" <<'END'
 with meshsweep.open("imported.db") as db:
     print([(r["micro_batch"], r["throughput"], r["started"]) for r in db.results()], db.best()["job"], db.command(1))
 with meshsweep.open("failed.db") as db:
@@ -155,15 +152,9 @@ with meshsweep.open("failed.db") as db:
 with meshsweep.open("results.db") as db:
     print(db.results(), db.best(), db.sweep().name)
 END
-    expect_stdout "[(1, 100.0, None), (2, 150.5, None)] 2 None
-['failed'] None []
-[] None gpt"
 }
 
-one_runs()
-{
-    [ "$(sql "SELECT count(*) FROM attempt WHERE state = 'running'" 2>/dev/null)" = 1 ]
-}
+one_runs() { [ "$(sql "SELECT count(*) FROM attempt WHERE state = 'running'" 2>/dev/null)" = 1 ]; }
 
 # A run goes on meanwhile, and nothing can be written.
 open__read_only__beside_a_run()
