@@ -3,10 +3,7 @@
 . "${0%/*}/lib.sh"
 . "${0%/*}/fixture.sh"
 
-quietly() # ARGS
-{
-    expect_run only_status 0 "$@"
-}
+quietly() { expect_run only_status 0 "$@"; } # ARGS
 
 # Jobs 1 to 4 score 10, 20, 20 and 40.
 done_sweep()
@@ -20,10 +17,7 @@ repeated_sweep()
 {
     small_sweep sweep.toml
     sed -i 's/^\[job\.metrics/repeat = 3\n&/' sweep.toml
-    cat >job.sh <<'END'
-n=$(basename "$PWD")
-exec sh -c 'echo "score: $((100 * $1 * $2 + $3 * $3))"' - "$1" "$2" "$(basename "$MESHSWEEP_JOB_DIR")"
-END
+    echo "exec sh -c 'echo \"score: \$((100 * \$1 * \$2 + \$3 * \$3))\"' - \$1 \$2 \${MESHSWEEP_JOB_DIR##*/}" >job.sh
     quietly run --progress none
 }
 
@@ -209,8 +203,7 @@ search__excluded__is_a_failure_to_it()
     done_sweep
     quietly note 4 --exclude 'too warm'
     quietly replay --seeds 1 --json
-    mv .stdout replay.json
-    expect_sql 1 "SELECT readfile('replay.json') ->> '\$.not_measured'"
+    expect_json 1 not_measured
     quietly run --strategy random --progress none
     expect_sql 'failed|excluded|' "SELECT outcome, failure, objective FROM trial WHERE job_id = 4"
     expect_sql 4 "SELECT count(*) FROM attempt"

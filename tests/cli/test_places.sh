@@ -44,9 +44,9 @@ broken_device__by_its_words__set_aside_and_named()
     expect_all_ok 10
     expect_said among_stdout 0 ', on which 2 jobs failed that succeeded elsewhere; tried again in ' status
     expect_stdout_contains 'set aside: device 1 of '
-    "$meshsweep" status --json >out
-    expect "[ \"\$(sqlite3 :memory: \"SELECT s->>'\$.places_aside[0].device', s->>'\$.places_aside[0].jobs',
-        s->>'\$.places_aside[0].due_in_ms' > 0 FROM (SELECT readfile('out') AS s)\")\" = '1|2|1' ]"
+    "$meshsweep" status --json >status.json
+    expect_json '1|2|1' status.json places_aside[0].device places_aside[0].jobs \
+        "j ->> '$.places_aside[0].due_in_ms' > 0"
     "$meshsweep" report -o page.html >out 2>err
     expect_file_contains page.html '<p class=note>Set aside: <b>device 1 of '
     expect_said only_stdout 0 'results.db: all well' check -d results.db
@@ -102,8 +102,7 @@ ok|10" "SELECT state, count(*) FROM job GROUP BY 1"
 
 single_device__broken__held_until_it_works()
 {
-    broken_device_sweep 3 'devices = [1]
-give_up = "1200ms"'
+    broken_device_sweep 3 "$(toml devices='[1]' give_up=1200ms)"
     # Something has run there before.
     rm broken
     run_silently 0 --limit 1
@@ -122,9 +121,7 @@ give_up = "1200ms"'
 
 set_aside__mended__tried_again_after_a_while()
 {
-    broken_device_sweep 40 'devices = [0, 1]
-[retry]
-place = "500ms"'
+    broken_device_sweep 40 "$(toml devices=0,1 retry: place=500ms)"
     start_until "grep -q 'is set aside' .stderr" 20 run --progress plain
     rm broken
     wait_command among_stderr 0 'trying again what was set aside: device 1'
@@ -135,9 +132,7 @@ place = "500ms"'
 
 set_aside__still_broken__rests_longer()
 {
-    broken_device_sweep 20 'devices = [0, 1]
-[retry]
-place = "300ms"'
+    broken_device_sweep 20 "$(toml devices=0,1 retry: place=300ms)"
     run_meshsweep run --progress none
     expect_only_stderr_matches 0 'device 1 of .* fails as before; it is tried again in [0-9.]+m?s$'
     expect_sql "ok|20" "SELECT state, count(*) FROM job GROUP BY 1"

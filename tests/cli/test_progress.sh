@@ -16,10 +16,9 @@ plain__each_end__with_its_configuration_and_what_became_of_it()
     expect_only_stderr_matches 3 '^small: 4 combinations, 0 excluded by rules, 4 jobs \(4 new\)$'
     expect_stderr_matches '^ok        job 1  +[0-9.]+m?s  score 10  x=1 y=10$'
     expect_stderr_matches '^ok        job [0-9]  +[0-9.]+m?s  score 20  x=2 y=10$'
-    expect_stderr_matches '^exit      job 4  +[0-9.]+m?s  x=2 y=20  exit status 7$'
-    expect_stderr_matches '^4/4 done \(100%\): 3 ok, 1 failed \(1 exit\); '\
-        '^1 job stays failed: --retry-failed runs it again$'
-    expect_stderr_matches '^best score: 20  job [0-9]+ ' '^results in results.db; '
+    expect_stderr_matches '^exit      job 4  +[0-9.]+m?s  x=2 y=20  exit status 7$' \
+        '^4/4 done \(100%\): 3 ok, 1 failed \(1 exit\); ' '^1 job stays failed: --retry-failed runs it again$' \
+        '^best score: 20  job [0-9]+ ' '^results in results.db; '
 }
 
 plain__no_job_ok__no_best_to_look_at()
@@ -39,8 +38,7 @@ plain__second_run__tells_what_was_done_before_from_what_is_done_now()
     expect_only_stderr_matches 0 '^1/4 done \(25%\): 1 ok, 3 pending; ' '^best score: 20  job 1 '
     # Job 2 fails twice, and is one job; the best is that of the first run until a better one comes.
     expect_said only_stderr_matches 3 '^exit .*  exit status 7  \(again\)$' run --progress plain -j 1
-    expect_stderr_matches \
-        '^4/4 done \(100%\): 3 ok \(1 before\), 1 failed \(1 exit\); ' \
+    expect_stderr_matches '^4/4 done \(100%\): 3 ok \(1 before\), 1 failed \(1 exit\); ' \
         '^1 job stays failed: --retry-failed runs it again$'
     run_meshsweep run --progress plain
     expect_only_stderr_matches 3 '^4/4 done \(100%\): 3 ok, 1 failed \(1 before\), nothing to run; '
@@ -74,9 +72,8 @@ plain__interrupted__what_was_cancelled_is_neither_ok_nor_failed()
 plain__another_database__hints_name_it()
 {
     progress_sweep
-    run_meshsweep run --progress plain -d 'my results.db' --limit 1
-    expect_only_stderr_contains 0 "results in my results.db; see meshsweep best -d 'my results.db', \
-meshsweep results -d 'my results.db', meshsweep status -d 'my results.db'"
+    expect_said only_stderr_contains 0 "results in my results.db; see meshsweep best -d 'my results.db', meshsweep \
+results -d 'my results.db', meshsweep status -d 'my results.db'" run --progress plain -d 'my results.db' --limit 1
     run_meshsweep status -d 'my results.db'
     expect_only_stdout_contains 0 "no runner is active; \`meshsweep run -d 'my results.db'\` continues from here"
     expect_stdout_contains "(see meshsweep best -d 'my results.db')"
@@ -122,8 +119,7 @@ eta__last_job__of_its_kind()
 {
     toml job: command='["/bin/sh", "-c", "sleep {seconds}"]' model:: seconds=0,3 \
         training_spec:: seed=1,2,3 >sweep.toml
-    expect_run status 0 run --progress json -j 1
-    expect_no_stdout
+    expect_run only_stderr 0 run --progress json -j 1
     # Two of three seconds each had ended when five of six jobs were done.
     expect_stderr_matches '"done": ?5,.*"eta_ms": ?[23][0-9]{3},'
     # It ends before those that it was not asked to start.
@@ -139,8 +135,7 @@ eta__last_job__of_its_kind()
 # How it went, by what on_end got.
 expect_told() # STATUS|OK|FAILED|BEST
 {
-    expect_sql "$1" "SELECT j->>'exit_status', j->>'\$.status.states.ok', j->>'\$.status.states.failed',
-        j->>'\$.best.value' FROM (SELECT readfile('end.json') AS j)" :memory:
+    expect_json "$1" end.json exit_status status.states.ok status.states.failed best.value
     rm end.json
 }
 
@@ -174,9 +169,8 @@ on_end__fails__said_and_nothing_else()
     echo 'echo "score: 1"' >job.sh
     sed -i "s/^name.*/&\non_end = 'echo first >\&2; echo no such host >\&2; echo; exit 9'/
         s/^objective.*/&\non_end_timeout = \"0.2s\"/" sweep.toml
-    run_meshsweep run --progress none
-    expect_only_stderr 0 'meshsweep: on_end: echo first >&2; echo no such host >&2; echo; exit 9 ended with status 9: '\
-'no such host; no result depends on it'
+    expect_said only_stderr 0 'meshsweep: on_end: echo first >&2; echo no such host >&2; echo; exit 9 ended with '\
+'status 9: no such host; no result depends on it' run --progress none
     sed -i 's/^on_end = .*/on_end = ["sleep", "60"]/' sweep.toml
     run_meshsweep run --progress none
     expect_only_stderr 0 'meshsweep: on_end: sleep: no answer within 200 ms; no result depends on it'

@@ -27,18 +27,16 @@ run_it()
     expect_any_stderr
 }
 
-dump()
-{
-    sqlite3 results.db .dump | grep -v sqlite_stat | sort
-}
+ends_run() { ends_sweep "$@"; expect_after status 3 run_it; } # PATTERN
+
+dump() { sqlite3 results.db .dump | grep -v sqlite_stat | sort; }
 
 states="SELECT group_concat(state || ' ' || coalesce(failure, '') || ' ' || coalesce(t, 'none'), ', ')
     FROM (SELECT * FROM results ORDER BY x)"
 
 wrong_regex__mended__ok_with_all_numbers_and_what_they_were()
 {
-    ends_sweep stp
-    expect_after status 3 run_it
+    ends_run stp
     expect_sql "failed no-metric none, failed no-metric none, failed exit none, failed timeout none" "$states"
     ends_sweep step "$added_loss
 $device_gone"
@@ -67,15 +65,13 @@ nothing was written (--dry-run)" reread -c s.toml --dry-run
 
 values__read_in_another_way__largest_difference_told()
 {
-    ends_sweep step
-    expect_after status 3 run_it
+    ends_run step
     ends_sweep step 'warmup = 1
 scale = 2'
     expect_run only_stdout 0 reread -c s.toml --json --only 'x <> 2'
-    mv .stdout reread.json
-    expect_sql '3|t|4|4|{"config":"s.toml","only":"x <> 2"}' "WITH d (j) AS (SELECT readfile('reread.json'))
-        SELECT j->>'\$.attempts_read', j->>'\$.metric_changes[0].metric', j->>'\$.metric_changes[0].changed',
-        (SELECT count(*) FROM replaced WHERE field = 't'), detail FROM d, change"
+    expect_json '3|t|4' attempts_read metric_changes[0].metric metric_changes[0].changed
+    expect_sql '4|{"config":"s.toml","only":"x <> 2"}' \
+        "SELECT (SELECT count(*) FROM replaced WHERE field = 't'), detail FROM change"
     expect_sql "200.0 400.0 600.0 800.0" "SELECT group_concat(t, ' ') FROM (SELECT t FROM results ORDER BY x)"
     expect_said only_stderr 4 "meshsweep: no job satisfies --only" reread -c s.toml --only 'x > 9'
     # Written as everywhere.
@@ -162,8 +158,7 @@ loss: 1 added
 killed_in_the_middle__all_or_none()
 {
     need_fault_points
-    ends_sweep stp
-    expect_after status 3 run_it
+    ends_run stp
     ends_sweep step "$added_loss"
     dump >before
     expect_after only_stderr 137 run_killed numbers-renewed reread -c s.toml
@@ -190,8 +185,7 @@ pending|" "SELECT state, failure FROM job ORDER BY id DESC"
 
 run__patterns_changed_or_a_line_nearly_matches__names_reread()
 {
-    ends_sweep stp
-    expect_after status 3 run_it
+    ends_run stp
     expect_sql 'exit status 0, but the objective t was not reported; this line nearly matches: "step 100 ms, loss '\
 '0.1"; `meshsweep reread` takes it with a mended expression' "SELECT message FROM attempt WHERE job_id = 1"
     ends_sweep elapsed

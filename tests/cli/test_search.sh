@@ -65,9 +65,8 @@ stopped_and_killed__resumed__same_decisions()
 model__known_micro_batches__no_larger_one_after_out_of_memory()
 {
     search_sweep 'strategy = "model"'
-    expect_run only_stderr 3 run --progress none
-    expect_stderr_contains "no step time is predicted for any candidate: strategy \`model\` learns only from what \
-it measures"
+    expect_said only_stderr_contains 3 "no step time is predicted for any candidate: strategy \`model\` learns only \
+from what it measures" run --progress none
     expect_sql "82.0" "SELECT max(objective) FROM trial"
     expect_sql "1" "SELECT count(*) < 30 FROM trial"
 }
@@ -77,9 +76,8 @@ model__many_small_groups__said_unless_the_file_says_what_competes()
 {
     toml sweep: objective=min:loss job: command='["echo", "loss: {lr}"]' job.metrics.loss: regex='loss: ([0-9.]+)' \
         search: strategy=model training_spec: lr=1,2,3,4 parallel_spec: micro_batch=1,2 >groups.toml
-    expect_run only_stderr 0 run -c groups.toml --progress none
-    expect_stderr_contains "4 groups of 2 jobs compete separately, by training_spec.lr; with [sweep] group_by = [] \
-all jobs"
+    expect_said only_stderr_contains 0 "4 groups of 2 jobs compete separately, by training_spec.lr; with [sweep] \
+group_by = [] all jobs" run -c groups.toml --progress none
     expect_run only_stderr 0 run -c groups.toml -d other.db --progress none --strategy random
     expect_stderr_lacks "compete apart"
     sed -i 's/^\[job\]/group_by = []\n[job]/' groups.toml
@@ -146,12 +144,12 @@ nothing_to_win__search_ends_and_says_why()
         expect_run only_stderr 3 run --progress none --keep-going -d "nan-$strategy.db"
         expect_stderr_contains "search: 4 trials, 0 ok, 0 stopped early, 4 failed; max_trials: 4 trials were made"
     done
-    expect_run only_stderr 3 best -d nan-model.db
-    expect_stderr_matches '^meshsweep: no job has succeeded: 4 failed \(4 diverged\), 0 running, [0-9]+ pending; '\
-'see meshsweep '
+    expect_said only_stderr_matches 3 '^meshsweep: no job has succeeded: 4 failed \(4 diverged\), 0 running, [0-9]+ '\
+'pending; see meshsweep ' best -d nan-model.db
     echo 'echo "speed: 3"' >job.sh
     run_meshsweep run --progress none --keep-going
-    expect_only_stderr_contains 3 "search: 4 trials, 0 ok, 0 stopped early, 4 failed"
+    expect_only_stderr_contains 3 "search: 4 trials, 0 ok, 0 stopped early, 4 failed" \
+        'there is no best job: no job ran to its end and reported a finite throughput'
     expect_sql "failed|no-metric|4" "SELECT state, failure, count(*) FROM job WHERE state <> 'pending' GROUP BY 1, 2"
     expect_run only_stderr 4 replay
     expect_stderr_contains "results.db: no job that succeeded has a value of throughput, so there is nothing to find"
@@ -268,7 +266,7 @@ best__several_objectives__the_pareto_set_with_ties()
 {
     several_sweep
     expect_run only_stderr 0 run -j 1 --progress none
-    expect_run status 0 best
+    expect_run only_stdout 0 best
     # As fast as job 1 and smaller.
     expect_stdout_contains 'highest speed 100 samples/s, job 2 of sweep several'
     expect_stdout_contains 'in all objectives and better in one (Pareto set): highest speed, lowest memory
@@ -276,14 +274,9 @@ best__several_objectives__the_pareto_set_with_ties()
   job 3: speed 100 samples/s, memory 20 GiB, tied with job 2, x 3
   job 4: speed 60 samples/s, memory 10 GiB, x 4'
     expect_stdout_lacks 'job 5'
-    expect_no_stderr
     expect_said only_stdout_contains 0 'best so far: speed 100 samples/s, job 2 ' status
     expect_run only_stdout 0 best --json
-    mv .stdout best.json
-    expect_sql '2||100|20
-3|2|100|20
-4||60|10' "SELECT value ->> 'job', value ->> 'tie', value ->> '\$.values.speed', value ->> '\$.values.memory'
-               FROM json_each(readfile('best.json'), '\$.pareto')"
+    expect_json '2||100|20|3|2|100|20|4||60|10|3' pareto[{0,1,2}].{job,tie,values.speed,values.memory} pareto.#
     # A job that did not say its memory takes no part.
     sql "DELETE FROM summary WHERE name = 'memory' AND attempt_id <= 2"
     run_meshsweep best
@@ -342,14 +335,6 @@ END
     expect_only_stderr_matches 0 '^meshsweep: search: [3-6] trials, 0 ok, [3-6] stopped early, 0 failed'
     expect_sql '1|3000.0|3' 'SELECT rank, throughput, bucket FROM ranking WHERE rank = 1'
     expect_sql 3 'SELECT count(*) FROM trial WHERE resource = 4'
-}
-
-search__nothing_measured__says_so_with_status_3()
-{
-    search_sweep 'strategy = "random"' 'max_trials = 2'
-    echo 'exit 1' >job.sh
-    run_meshsweep run --progress none
-    expect_only_stderr_contains 3 'there is no best job: no job ran to its end and reported a finite throughput'
 }
 
 confirm__intervals_of_the_samples__those_that_overlap_run_again()

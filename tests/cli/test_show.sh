@@ -41,12 +41,9 @@ show__json__the_same_for_programs()
 {
     fixture_database
     expect_run only_stdout 0 show 2 --json
-    mv .stdout show.json
-    expect_sql "2|ok||2|99.0|||1|1|}' train --tp=1 --micro=2" "WITH s (j) AS (SELECT readfile('show.json')) SELECT
-        j->>'\$.job', j->>'\$.state', j->>'\$.failure', j->>'\$.keys.parallel_spec.micro_batch',
-        j->>'\$.metrics.throughput.value' + 0.0, j->>'\$.metrics.loss.value', j->>'\$.metrics.throughput.not_finite',
-        j->>'\$.metrics.loss.not_finite', json_array_length(j, '\$.attempts'),
-        substr(j->>'\$.shell', instr(j->>'\$.shell', '}'' train')) FROM s"
+    expect_json "2|ok||2|99|||1|1|}' train --tp=1 --micro=2" job state failure keys.parallel_spec.micro_batch \
+        metrics.throughput.value metrics.loss.value metrics.throughput.not_finite metrics.loss.not_finite \
+        attempts.# "substr(j ->> 'shell', instr(j ->> 'shell', '}'' train'))"
 }
 
 show__changed_afterwards__when_by_whom_and_what_it_was()
@@ -63,11 +60,8 @@ show__changed_afterwards__when_by_whom_and_what_it_was()
     expect_file_contains changes 'note at 2023-11-14T22:46:40Z by me@here: too warm' '  excluded: none -> too warm'
     expect "! grep -q loss changes"
     expect_run only_stdout 0 show 2 --json
-    mv .stdout show.json
-    expect_sql '2|reread|1|{"only":null}|12.5|99|too warm|' "WITH s (j) AS (SELECT readfile('show.json'))
-        SELECT json_array_length(j, '\$.changes'), j->>'\$.changes[0].kind', j->>'\$.changes[0].replaced[1].attempt',
-        j->>'\$.changes[0].detail', j->>'\$.changes[0].replaced[1].was', j->>'\$.changes[0].replaced[1].is',
-        j->>'\$.changes[1].why', j->>'\$.changes[1].undone' FROM s"
+    expect_json '2|reread|1|{"only":null}|12.5|99|too warm|' changes.# changes[0].kind changes[0].replaced[1].attempt \
+        changes[0].detail changes[0].replaced[1].was changes[0].replaced[1].is changes[1].why changes[1].undone
 }
 
 show__no_such_job__says_so()
@@ -138,15 +132,21 @@ tail__job_that_runs__followed_to_its_end()
 {
     small_sweep sweep.toml
     printf '%s\n' 'echo first' 'while [ ! -e go ]; do sleep 0.05; done' 'echo second' 'echo "score: 1"' >job.sh
-    "$meshsweep" run -j 1 --limit 1 --progress none >run.out 2>run.err </dev/null &
-    runner=$!
-    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>&1)\" = 1 ]" 20
-    start_until "grep -q first .stdout" 20 tail "$(sql "SELECT job_id FROM attempt WHERE state = 'running'")"
+    one_runs
+    start_until "grep -q first .stdout" 20 tail "$running"
     touch go
     wait_command only_stdout 0 'first
 second
 score: 1'
     wait "$runner"
+}
+
+# One job runs in the background; sets `runner`, and `running` to its number.
+one_runs()
+{
+    "$meshsweep" run -j 1 --limit 1 --progress none >run.out 2>run.err </dev/null &
+    runner=$! running=''
+    wait_until "running=\$(sql \"SELECT job_id FROM attempt WHERE state = 'running'\" 2>&1) && [ \"\$running\" ]" 20
 }
 
 # A terminal is shown no part of a character.
@@ -159,11 +159,8 @@ printf 'first\n\342\202'
 while [ ! -e go ]; do sleep 0.05; done
 printf '\254\nscore: 1\n\303'
 END
-    "$meshsweep" run -j 1 --limit 1 --progress none >run.out 2>run.err </dev/null &
-    runner=$!
-    wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>&1)\" = 1 ]" 20
-    start_command env TERM=xterm LC_ALL=C.UTF-8 script -qfec "'$meshsweep' tail \
-        $(sql "SELECT job_id FROM attempt WHERE state = 'running'")" /dev/null
+    one_runs
+    start_command env TERM=xterm LC_ALL=C.UTF-8 script -qfec "'$meshsweep' tail $running" /dev/null
     wait_until "grep -q first .stdout" 20
     touch go
     wait_command only_stdout 0 "$(printf 'first\r\n€\r\nscore: 1\r\n\357\277\275')"
@@ -244,10 +241,8 @@ why__file_changed_or_gone__said()
     expect_stderr 'meshsweep: grid.toml, or a file that it includes, has changed since measured.db recorded it; '\
 'using it as it is now'
     rm grid.toml
-    run_meshsweep why -d measured.db 1
-    expect_only_stderr 2 \
-        "meshsweep: grid.toml: the sweep file of measured.db no longer exists; name it with -c FILE (sqlite3 \
-measured.db 'SELECT text FROM current_sweep' prints the recorded copy)"
+    expect_said only_stderr 2 "meshsweep: grid.toml: the sweep file of measured.db no longer exists; name it with -c \
+FILE (sqlite3 measured.db 'SELECT text FROM current_sweep' prints the recorded copy)" why -d measured.db 1
     sql 'SELECT text FROM current_sweep' measured.db >kept.toml
     expect_said only_stdout_contains 0 'x=7 y=10: ok' why -c kept.toml -d measured.db 1
 }
@@ -275,9 +270,8 @@ why__excluded__what_would_let_it_run()
     printf '[[rule]]\nname = "small"\nrequire = "x * y < 40"\nwhy = "too large"\n' >>sweep.toml
     expect_said only_stdout_contains 0 'excluded 1 by rule small: too large' why x=2 y=20
     expect_stdout_contains '    disable_rules = ["small"] under [sweep] would let them run'
-    run_meshsweep why 1
-    expect_only_stderr 4 'meshsweep: why: there is no database yet, so there is no job 1; name a database with -d '\
-'FILE, or give KEY=VALUE…'
+    expect_said only_stderr 4 'meshsweep: why: there is no database yet, so there is no job 1; name a database with '\
+'-d FILE, or give KEY=VALUE…' why 1
     sed -i 's/x \* y < 40/y < 20/' sweep.toml
     run_silently 0
     expect_said only_stdout_contains 0 '1 of 4 combinations has these values; 1 matched' why 1
@@ -333,27 +327,14 @@ export_toml__subset__the_same_jobs_and_no_other()
     expect_run only_stdout 0 run --progress none
     expect_run silent 0 export --toml --where 'score > 10' -o subset.toml
     expect_run only_stdout 0 plan -c subset.toml --json
-    mv .stdout plan.json
-    expect_sql '4|3|3|1' "WITH p (j) AS (SELECT readfile('plan.json')) SELECT j->>'\$.combinations', j->>'\$.jobs',
-        j->>'\$.done', j->>'\$.gone' FROM p"
+    expect_json '4|3|3|1' combinations jobs 'done' gone
     expect_said only_stderr 4 'meshsweep: no job matches' export --toml --failed
 }
 
 why_values__number_or_text_or_none__told()
 {
-    cat >sweep.toml <<'END'
-[job]
-command = ["true"]
-[model]
-name = ["7", "a"]
-width = [7, 8]
-[[rule]]
-name = "narrow"
-require = """width < 8
-    AND width > 0"""
-why = """wide models
-do not fit"""
-END
+    toml job: command='["true"]' model: name='["7", "a"]' width=7,8 rule:: name=narrow 'require = """width < 8' \
+        '    AND width > 0"""' 'why = """wide models' 'do not fit"""' >sweep.toml
     expect_said only_stdout_contains 0 '2 of 4 combinations have these values; 1 matched' why name=7
     expect_stdout_contains 'excluded 1 by rule narrow: wide models do not fit' 'require: width < 8 AND width > 0'
     expect_stdout_lacks '\n'
@@ -368,11 +349,10 @@ export_long__one_row_per_job_and_metric()
     expect_run only_stdout 0 export --long --where 'job < 3' --format tsv
     tr '\t' ' ' <.stdout | sed 's/[0-9a-f]\{32\}/KEY/' >table
     expect_file_contains table 'job key state metric unit counter rank samples not_finite value mean median '
-    run_command tail -n 4 table
-    expect_only_stdout 0 '1 KEY ok loss \N \N \N 1 0 2.5 2.5 2.5 2.5 2.5 0.0 2.5
+    expect_said_by only_stdout 0 '1 KEY ok loss \N \N \N 1 0 2.5 2.5 2.5 2.5 2.5 0.0 2.5
 1 KEY ok throughput samples/s \N \N 1 0 100.0 100.0 100.0 100.0 100.0 0.0 100.0
 2 KEY ok loss \N \N \N 0 1 \N \N \N \N \N \N \N
-2 KEY ok throughput samples/s \N \N 1 0 99.0 99.0 99.0 99.0 99.0 0.0 99.0'
+2 KEY ok throughput samples/s \N \N 1 0 99.0 99.0 99.0 99.0 99.0 0.0 99.0' run_command tail -n 4 table
     expect_said only_stderr 2 'meshsweep: export: give only one of --long, --means and --toml' export --long --toml
 }
 

@@ -13,10 +13,16 @@ done_sweep()
 stale__nothing_changed__none()
 {
     done_sweep
-    expect_said only_stdout 0 '0 of 4 results are stale' stale
-    expect_run only_status 0 run --stale --progress none
-    expect_stderr 'meshsweep: 0 of 4 results are stale'
-    expect_sql 4 "SELECT count(*) FROM attempt"
+    run_stale '0 of 4 results are stale' 4
+}
+
+# What run --stale says, how many attempts there are then of the four jobs, and without options that none is stale.
+run_stale() # WORDS ATTEMPTS OPTION...
+{
+    expect_run only_status 0 run --stale --progress none "${@:3}"
+    expect_stderr "meshsweep: $1"
+    expect_sql "4|$2" "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
+    [ $# -gt 2 ] || expect_said only_stdout 0 '0 of 4 results are stale' stale
 }
 
 one__of_results_and_replicates__said_of_one()
@@ -42,10 +48,7 @@ stale__script_changed__its_jobs_run_again()
     touch -d '2001-01-01' job.sh
     run_meshsweep stale
     expect_only_stdout_contains 3 '4 of 4 results are stale' "  4: $(pwd -P)/job.sh has changed since they ran (job 1)"
-    expect_run only_status 0 run --stale --progress none
-    expect_stderr 'meshsweep: 4 of 4 results are stale; running them again'
-    expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
-    expect_said only_stdout 0 '0 of 4 results are stale' stale
+    run_stale '4 of 4 results are stale; running them again' 8
     mv job.sh elsewhere
     expect_said only_stdout_contains 3 "  4: $(pwd -P)/job.sh no longer exists (job 1)" stale
 }
@@ -66,15 +69,9 @@ run_stale__fewer_started_than_are_stale__the_others_keep_their_results()
 {
     done_sweep
     echo '# changed' >>job.sh
-    run_meshsweep run --stale --limit 1 --progress none
-    expect_among_stderr 0 'meshsweep: 4 of 4 results are stale; running 1 of them again'
-    expect_sql '4|5' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
-    run_meshsweep run --stale --only 'x = 2' --progress none
-    expect_among_stderr 0 'meshsweep: 3 of 4 results are stale; running 2 of them again'
-    expect_sql '4|7' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
-    expect_run only_status 0 run --stale --progress none
-    expect_stderr 'meshsweep: 1 of 4 results are stale; running them again'
-    expect_sql '4|8' "SELECT (SELECT count(*) FROM job WHERE state = 'ok'), (SELECT count(*) FROM attempt)"
+    run_stale '4 of 4 results are stale; running 1 of them again' 5 --limit 1
+    run_stale '3 of 4 results are stale; running 2 of them again' 7 --only 'x = 2'
+    run_stale '1 of 4 results are stale; running them again' 8
 }
 
 stale__line_for_the_shell__its_files_count()
@@ -98,8 +95,7 @@ stale__declared_version__compared_with_the_file()
         # shellcheck disable=SC2086 # an option and its value, or nothing
         expect_said only_stdout_contains 3 '  4: version of framework was 1.2, is 1.3 (job 1)' stale $named
     done
-    expect_run only_status 0 run --stale --progress none
-    expect_stderr 'meshsweep: 4 of 4 results are stale; running them again'
+    run_stale '4 of 4 results are stale; running them again' 8 -c sweep.toml
     expect_said only_stdout 0 '0 of 4 results are stale' stale -c sweep.toml
     rm version
     expect_said only_stdout 3 '4 of 4 results are stale
@@ -133,9 +129,7 @@ stale__other_commit_or_driver__told_apart()
     done_sweep
     sql "UPDATE runner SET provenance = json_set(provenance, '\$.cpu', 'another processor')"
     expect_run only_stdout 3 stale --json
-    mv .stdout stale.json
-    expect_sql '4|4|processor|another processor' "WITH s (j) AS (SELECT readfile('stale.json')) SELECT j->>'\$.results',
-        j->>'\$.stale', j->>'\$.differences[0].what', j->>'\$.differences[0].was' FROM s"
+    expect_json '4|4|processor|another processor' results stale differences[0].what differences[0].was
     expect_said among_stderr 0 '4 of 4 results are stale; running them again' run --stale --progress none
     expect_said only_stdout 0 '0 of 4 results are stale' stale
 }

@@ -6,7 +6,7 @@
 status__interrupted_run__all_of_it()
 {
     fixture_database
-    expect_run status 0 status
+    expect_run only_stdout 0 status
     sed -i 's/started .* ago/started LONG ago/' .stdout
     expect_stdout 'sweep gpt (gpt.toml)
 combinations 16: excluded 7, duplicate 1, jobs 8
@@ -37,7 +37,6 @@ excluded by rule
   6  world-size: the degrees must multiply to the number of devices
   1  batch-divides: the batch must divide
   2  tp-within-node (only a warning): slow across nodes'
-    expect_no_stderr
 }
 
 # Other than what the statement leaves to the program.
@@ -47,7 +46,7 @@ status__the_statement_in_a_shell__the_same_document()
     fixture_database "UPDATE sweep SET model_info = '{\"job\":3,\"num_params\":2.5e9}'"
     meshsweep status --json >program.json
     sqlite3 -batch -readonly results.db <"$source_dir/sql/answers/status.sql" >shell.txt
-    run_command python3 -c '
+    expect_said_by only_stdout 0 "True 33" run_command python3 -c '
 import json, sys
 filled = sys.argv[1].split()
 told = json.JSONDecoder().raw_decode(open("shell.txt").read())[0]
@@ -57,7 +56,6 @@ printed["running_attempts"][0]["elapsed_ms"] = 0
 drop = lambda document: [(name, value) for name, value in document.items() if name not in filled]
 print(drop(told) == drop(printed), len(drop(told)))
 ' "$filled"
-    expect_only_stdout 0 "True 33"
 }
 
 status__very_many_wait__keys_of_those_that_ended()
@@ -80,8 +78,7 @@ status__runner_at_work__what_runs_and_how_long_it_takes()
     expect_file_contains status.txt 'running now, all done in '
     expect "grep -qE '^  slot [01]: job [24], attempt 1, for [0-9.]+m?s  x=[12] y=20\$' status.txt"
     expect_file_contains status.txt 'best so far: score 20'
-    expect_sql '1|2|2|2' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->>'\$.runner_alive',
-        j->>'\$.states.ok', j->>'\$.states.running', json_array_length(j, '\$.running_attempts') FROM s"
+    expect_json '1|2|2|2' status.json runner_alive states.ok states.running running_attempts.#
     expect "[ \"\$(cat check.txt)\" = 'results.db: all well' ]"
 }
 
@@ -89,13 +86,9 @@ status__json__the_same_for_programs()
 {
     fixture_database
     expect_run only_stdout 0 status --json
-    mv .stdout status.json
-    expect_sql 'gpt|8|3|2|0|7|1|100.0|2|6' "WITH s (j) AS (SELECT readfile('status.json')) SELECT j->>'\$.sweep',
-        j->>'\$.jobs', j->>'\$.states.failed', j->>'\$.failure_classes.exit', j->>'\$.runner_alive',
-        j->>'\$.running_attempts[0].job', j->>'\$.best.job', j->>'\$.best.value' + 0.0, j->>'\$.failures[0].jobs',
-        j->>'\$.rules[0].combinations' FROM s"
-    expect_sql '|exit,oom' "SELECT readfile('status.json')->>'\$.eta_ms', (SELECT group_concat(value->>'class')
-        FROM json_each(readfile('status.json'), '\$.failures'))"
+    expect_json 'gpt|8|3|2|0|7|1|100|2|6||exit|oom|2' sweep jobs states.failed failure_classes.exit runner_alive \
+        running_attempts[0].job best.job best.value failures[0].jobs rules[0].combinations eta_ms \
+        failures[0].class failures[1].class failures.#
 }
 
 status__next_to_nothing_left__said_once()
@@ -119,18 +112,16 @@ status__search__how_far_it_is_and_why_it_ended()
     expect_stdout_contains '; `meshsweep run -c drawn.toml --strategy grid --max-trials 0` runs what the search left'
     expect "! grep -q 'device-hours so far, ' .stdout"
     meshsweep status --json >status.json
-    expect_sql 'random|4|4|0|max_trials: 4 trials were made|1' "WITH s (j) AS (SELECT readfile('status.json'))
-        SELECT j->>'\$.search.strategy', j->>'\$.search.trials_made', j->>'\$.search.ok',
-        j->>'\$.search.trials_to_come', j->>'\$.search.why_it_ended', j->>'\$.device_hours_left' IS NULL FROM s"
+    expect_json 'random|4|4|0|max_trials: 4 trials were made|' status.json search.strategy search.trials_made \
+        search.ok search.trials_to_come search.why_it_ended device_hours_left
     # Jobs that have run are known to the next one, and neither a trial of it nor a sign that nothing better is found.
     expect_run only_status 0 run -c drawn.toml --strategy random --random-seed 7 --max-trials 0 --early-stopping 2
     expect_stderr_matches \
         'search: ([2-9]|[1-9][0-9]+) trials, .*, 4 known without a trial; early_stopping: 2 trials without a better one'
     # As if it had been killed.
     sql 'UPDATE search SET finished = NULL WHERE id = (SELECT max(id) FROM search)'
-    run_meshsweep status
-    expect_only_stdout_contains 0 'run -c drawn.toml --strategy random` continues from here; give it the same other '\
-'options as before'
+    expect_said only_stdout_contains 0 'run -c drawn.toml --strategy random` continues from here; give it the same '\
+'other options as before' status
     sql "UPDATE search SET finished = 'all candidates have been tried' WHERE finished IS NULL"
     # All the others, without a search.
     expect_run only_status 0 run -c drawn.toml --only x=30
@@ -182,13 +173,11 @@ status__rate__of_the_newest_runner_from_its_first_start()
         "UPDATE attempt SET runner_id = 100, state = 'ok', failure = NULL, started = 5000000, ended = 5001000 + id
             WHERE id IN (1, 2)"
     expect_run only_stdout 0 status --json
-    mv .stdout status.json
-    expect_sql '2.0' "SELECT round(readfile('status.json')->>'\$.jobs_per_second', 1)"
+    expect_json 2.0 "round(j ->> 'jobs_per_second', 1)"
     # The clock was set back while they ran: nothing is known.
     sql 'UPDATE attempt SET ended = 4000000 WHERE runner_id = 100'
     expect_run only_stdout 0 status --json
-    mv .stdout status.json
-    expect_sql '' "SELECT readfile('status.json')->>'\$.jobs_per_second'"
+    expect_json '' jobs_per_second
 }
 
 status__all_done__no_word_of_running()
@@ -258,47 +247,33 @@ best__out__files_that_run()
     expect_file_contains a/winner/command.sh '# throughput 100 samples/s, job 1 of sweep gpt'
     expect_file_contains a/winner/command.sh '# Secrets are left out; fill them in before you run it: TOKEN'
     expect_said_by only_stdout 0 'two words a b' run_command a/winner/command.sh
-    expect_sql '1|8|tiny' "SELECT readfile('a/winner/job.json')->>'\$.job',
-        readfile('a/winner/job.json')->>'\$.keys.derived.dp', readfile('a/winner/job.json')->>'\$.keys.model.name'"
-    expect_sql '100|samples/s' "SELECT readfile('a/winner/metrics.json')->>'\$.throughput.value',
-        readfile('a/winner/metrics.json')->>'\$.throughput.unit'"
+    expect_json '1|8|tiny' a/winner/job.json job keys.derived.dp keys.model.name
+    expect_json '100|samples/s' a/winner/metrics.json throughput.value throughput.unit
 }
 
 best__json__for_programs()
 {
     fixture_database
     expect_run only_stdout 0 best --json
-    mv .stdout best.json
-    expect_sql 'throughput|max|1|train|2|2' "WITH b (j) AS (SELECT readfile('best.json')) SELECT j->>'\$.objective',
-        j->>'\$.better', j->>'\$.job', j->>'\$.command[0]', j->>'\$.close[0].job',
-        j->>'\$.close[0].differs.\"parallel_spec.micro_batch\"' FROM b"
+    expect_json 'throughput|max|1|train|2|2' objective better job command[0] close[0].job \
+        'close[0].differs."parallel_spec.micro_batch"'
 }
 
-best__nothing_ok__status_3_and_why()
+# What is deleted from the fixture, the status, and why there is no best job.
+best__none__status_and_why()
 {
-    fixture_database "DELETE FROM job WHERE state = 'ok'"
-    expect_said only_stderr 3 'meshsweep: no job has succeeded: 3 failed (2 exit, 1 oom), 1 running, 1 pending; see '\
-'meshsweep status' best
-    fixture_database "DELETE FROM summary"
-    expect_said only_stderr 3 'meshsweep: there is no best job: 3 are ok, but none has a value of throughput' best
-}
-
-best__no_job_that_has_ended__status_4_and_why()
-{
-    fixture_database "DELETE FROM job WHERE state IN ('ok', 'failed')"
-    expect_said only_stderr 4 'meshsweep: no job has finished yet: 1 running, 1 pending; see meshsweep status' best
-    fixture_database "DELETE FROM job"
-    run_meshsweep best
-    expect_only_stderr 4 'meshsweep: the database has no jobs, because no combination matched; meshsweep plan shows why'
-}
-
-best__no_objective__status_2_and_what_to_add()
-{
+    while IFS='|' read -r change code said; do
+        fixture_database "DELETE FROM $change"
+        expect_said only_stderr "$code" "meshsweep: $said" best
+    done <<'END'
+job WHERE state = 'ok'|3|no job has succeeded: 3 failed (2 exit, 1 oom), 1 running, 1 pending; see meshsweep status
+summary|3|there is no best job: 3 are ok, but none has a value of throughput
+job WHERE state IN ('ok', 'failed')|4|no job has finished yet: 1 running, 1 pending; see meshsweep status
+job|4|the database has no jobs, because no combination matched; meshsweep plan shows why
+END
     fixture_database "UPDATE sweep SET objective = NULL"
-    run_meshsweep best
-    expect_only_stderr 2 'meshsweep: gpt.toml: the sweep has no objective, so there is no best job; add objective = '\
-'"max:METRIC" '\
-'or "min:METRIC" under [sweep] and run it again (metrics: loss, throughput)'
+    expect_said only_stderr 2 'meshsweep: gpt.toml: the sweep has no objective, so there is no best job; add '\
+'objective = "max:METRIC" or "min:METRIC" under [sweep] and run it again (metrics: loss, throughput)' best
 }
 
 status__watch__ends_when_all_is_done()
@@ -322,9 +297,8 @@ node__slower_with_jobs_of_the_same_specs__named()
     # Plans differ by up to a third; every second job is on another node, which takes half as long again.
     sqlite3 results.db "UPDATE attempt SET host = 'node-' || (job_id % 2),
         duration_ms = (900 + job_id / 2 % 4 * 100) * (1 + 0.5 * (job_id % 2))"
-    expect_run only_stdout 0 status
-    expect_stdout_matches 'slow node node-1: takes 1\.[45][0-9]* times as long as matched jobs on other nodes \(10 '\
-'compared\)'
+    expect_said only_stdout_matches 0 'slow node node-1: takes 1\.[45][0-9]* times as long as matched jobs on other '\
+'nodes \(10 compared\)' status
     expect_stdout_lacks 'slow node node-0'
     # No more than plans differ by: nothing is said.
     sqlite3 results.db "UPDATE attempt SET duration_ms = 500 + job_id * 7 % 20 * 100"

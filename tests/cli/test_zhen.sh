@@ -21,26 +21,20 @@ zhen_file()
 expect_counts() # FILE COUNTS
 {
     expect_run only_stdout 0 plan --json -c "$1"
-    cp .stdout plan.json
-    expect_sql "$2" \
-        "SELECT printf('%d %d %d %d', p ->> 'combinations', p ->> 'matched', p ->> 'jobs', p ->> 'duplicates')
-        FROM (SELECT cast(readfile('plan.json') AS TEXT) AS p)" :memory:
+    expect_json "${2// /|}" combinations matched jobs duplicates
 }
 
 own_copy__loads__with_its_counts_and_limits()
 {
     zhen_file
     expect_counts zhen.toml "45 27 18 9"
-    expect_sql "18|0|18|58.333" \
-        "SELECT p ->> '\$.excluded.world-size', p ->> 'done', p ->> 'new', round(p ->> 'device_hours_max', 3)
-        FROM (SELECT cast(readfile('plan.json') AS TEXT) AS p)" :memory:
+    expect_json "18|0|18|58.333" excluded.world-size 'done' new "round(j ->> 'device_hours_max', 3)"
     expect_run only_stdout 0 plan -c zhen.toml --all
     expect_stdout_contains 'excluded 18 by world-size: the parallel degrees must multiply to the number of devices'
     expect_stdout_contains 'the file has no [job] command; `run` needs one, in the file or with --command'
     expect "! ls | grep results"
-    expect_run only_stderr 2 run -c zhen.toml
-    expect_stderr "meshsweep: zhen.toml: there is no [job] command, so there is nothing to run; add one, or give it \
-with --command 'LINE' or after --"
+    expect_said only_stderr 2 "meshsweep: zhen.toml: there is no [job] command, so there is nothing to run; add one, \
+or give it with --command 'LINE' or after --" run -c zhen.toml
 }
 
 own_copy__with_a_command__runs()
@@ -58,9 +52,8 @@ own_copy__with_a_command__runs()
 1500|4
 2000|4" "SELECT timeout_ms / 1000, count(*) FROM job GROUP BY 1"
     # The options of the original do as they stand.
-    run_meshsweep -D -c zhen.toml --several-hosts --command "echo {num_features} '{tokens}' >>ran.log" \
-        --manual-job-timeout 60
-    expect_only_stdout_contains 0 '18 jobs: + 0 new  = 18 done'
+    expect_said only_stdout_contains 0 '18 jobs: + 0 new  = 18 done' -D -c zhen.toml --several-hosts --command \
+        "echo {num_features} '{tokens}' >>ran.log" --manual-job-timeout 60
 }
 
 originals__load_unmodified__with_their_counts()
