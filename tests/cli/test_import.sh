@@ -92,13 +92,10 @@ import__many_numbers_alike__told_once()
     small_table
     printf '%s\n' layers,gpus,mbs,result,rate,mem,secs '2,1,1,fine,"1,234.5",3,60' '2,1,2,fine,"2,345",3,60' \
         2,1,4,fine,43.8%,3,60 2,1,8,fine,45%,3,60 >table.csv
-    run_meshsweep import -c import.toml table.csv
-    expect_only_stderr_contains 4 "refused 2 rows, the first at table.csv:2: throughput is \`1,234.5\`, which is not a \
-number; to remove \
-commas: "
-    expect_stderr_contains "refused 2 rows, the first at table.csv:4: throughput is \`43.8%\`, which is not a \
-number; to remove \
-percent signs: "
+    expect_said only_stderr_contains 4 "refused 2 rows, the first at table.csv:2: throughput is \`1,234.5\`, which is \
+not a number; to remove commas: " import -c import.toml table.csv
+    expect_stderr_contains "refused 2 rows, the first at table.csv:4: throughput is \`43.8%\`, which is not a number; \
+to remove percent signs: "
 }
 
 # The writer decides whether 1,234 is more than a thousand or less than two.
@@ -106,10 +103,8 @@ import__commas_in_numbers__refused_with_the_way_to_read_them()
 {
     small_table
     printf 'layers,gpus,mbs,result,rate,mem,secs\n2,1,1,fine,"1,234.5",3,60\n' >table.csv
-    run_meshsweep import -c import.toml table.csv
-    expect_only_stderr_contains 4 'refused 1 row, the first at table.csv:2: throughput is `1,234.5`, which is not a '\
-'number; to remove '\
-'commas: '
+    expect_said only_stderr_contains 4 'refused 1 row, the first at table.csv:2: throughput is `1,234.5`, which is '\
+'not a number; to remove commas: ' import -c import.toml table.csv
     sed -i "s/^throughput = .*/throughput = \"replace(rate, ',', '')\"/" import.toml
     expect_run only_status 0 import -c import.toml table.csv
     expect_stdout "table.csv: 1 row: 1 ok, 0 failed, 0 refused; 1 job (1 new), 1 attempt added, 0 already there"
@@ -147,8 +142,7 @@ import__sentinels_in_ok_rows__refused_with_counts()
     expect_stderr "meshsweep: best: job 2 (table.csv:6): throughput 7 samples/s, the highest
 meshsweep: columns not used: none
 meshsweep: rows refused: 5 of 7
-meshsweep: refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing \
-value
+meshsweep: refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing value
 meshsweep: refused 1 row, the first at table.csv:3: throughput is -0.0, which marks a missing value
 meshsweep: refused 1 row, the first at table.csv:4: throughput is \`NaN\`, which is not a number
 meshsweep: refused 1 row, the first at table.csv:8: took no time"
@@ -191,10 +185,8 @@ import__every_row_refused__no_database()
 {
     small_table
     sed -i '2,$d; s/$/\n2,1,1,fine,-1,3,60/' table.csv
-    run_meshsweep import -c import.toml table.csv
-    expect_only_stderr_contains 4 'refused 1 row, the first at table.csv:2: throughput is negative, which marks a '\
-'missing '\
-'value'
+    expect_said only_stderr_contains 4 'refused 1 row, the first at table.csv:2: throughput is negative, which marks '\
+'a missing value' import -c import.toml table.csv
     expect_no_file results.db results.db.lock
 }
 
@@ -224,9 +216,8 @@ import__wrong_tables__one_sentence_each()
     printf 'a,,b\n1,2,3\n' >unnamed.csv
     expect_said only_stderr_contains 2 "unnamed.csv:1: column 2 has no name" import -c import.toml unnamed.csv
     { cat table.csv; echo '8,1,1,mystery,1,1,1'; echo '8,1,2,mystery,1,1,1'; } >states.csv
-    expect_run only_stderr 2 import -c import.toml states.csv
-    expect_stderr 'meshsweep: states.csv:7: state `mystery` is neither ok nor a failure class, and [import.states] '\
-'does not map it'
+    expect_said only_stderr 2 'meshsweep: states.csv:7: state `mystery` is neither ok nor a failure class, and '\
+'[import.states] does not map it' import -c import.toml states.csv
     printf 'a,b,a\n1,2,3\n' >twice.csv
     run_meshsweep import -c import.toml twice.csv
     expect_only_stderr_contains 2 "twice.csv:1: columns 1 and 3 are both called \`a\`"
@@ -287,18 +278,6 @@ layers = 1' >plain.toml
 }
 
 # The yield of each published table: rows, ok, failed, refused, jobs.
-published_tables()
-{
-    cat <<'END'
-ultrascale ultrascale-1B-8B.csv 1623 rows: 1004 ok, 619 failed, 0 refused; 1611 jobs
-vtrain vtrain-single-node.csv 736 rows: 736 ok, 0 failed, 0 refused; 736 jobs
-mpt llm-foundry-mpt.csv 460 rows: 455 ok, 0 failed, 5 refused; 349 jobs
-dlperf dlperf-gpt-v100.csv 36 rows: 36 ok, 0 failed, 0 refused; 32 jobs
-litgpt litgpt-finetune.csv 53 rows: 46 ok, 7 failed, 0 refused; 51 jobs
-alpa alpa-results.csv 245 rows: 205 ok, 40 failed, 0 refused; 213 jobs
-END
-}
-
 import__published_tables__all_rows_accounted_for()
 {
     data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
@@ -306,7 +285,14 @@ import__published_tables__all_rows_accounted_for()
     while read -r name table counts; do
         run_meshsweep import -c "$source_dir/configs/import/$name.toml" -d "$name.db" "$data/$table"
         expect_among_stdout 0 ": $counts"
-    done < <(published_tables)
+    done <<'END'
+ultrascale ultrascale-1B-8B.csv 1623 rows: 1004 ok, 619 failed, 0 refused; 1611 jobs
+vtrain vtrain-single-node.csv 736 rows: 736 ok, 0 failed, 0 refused; 736 jobs
+mpt llm-foundry-mpt.csv 460 rows: 455 ok, 0 failed, 5 refused; 349 jobs
+dlperf dlperf-gpt-v100.csv 36 rows: 36 ok, 0 failed, 0 refused; 32 jobs
+litgpt litgpt-finetune.csv 53 rows: 46 ok, 7 failed, 0 refused; 51 jobs
+alpa alpa-results.csv 245 rows: 205 ok, 40 failed, 0 refused; 213 jobs
+END
     expect_sql 'ok|1003
 oom|359
 exit|249' "SELECT coalesce(failure, state) AS s, count(*) FROM job GROUP BY s ORDER BY 2 DESC" ultrascale.db
@@ -316,9 +302,14 @@ exit|249' "SELECT coalesce(failure, state) AS s, count(*) FROM job GROUP BY s OR
 }
 
 # NAME TABLE COUNT of rows that ran.
-published_layouts()
+check__published_layouts__no_rule_is_contradicted()
 {
-    cat <<'END'
+    data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
+    [ -d "$data" ] || skip "the measured tables are not here: $data"
+    while read -r name table count; do
+        run_meshsweep check -c "$source_dir/configs/import/$name.toml" --against "$data/$table"
+        expect_among_stdout 0 "$table: no rule excludes any of the $count rows that ran"
+    done <<'END'
 megatron-bridge megatron-bridge.csv 180
 megatron-golden megatron-golden.csv 428
 bigscience bigscience-tr11.csv 130
@@ -331,16 +322,6 @@ vtrain vtrain-single-node.csv 736
 dlperf dlperf-gpt-v100.csv 36
 mpt llm-foundry-mpt.csv 455
 END
-}
-
-check__published_layouts__no_rule_is_contradicted()
-{
-    data=${MESHSWEEP_SHARED_DATA:-$source_dir/../shared/data}
-    [ -d "$data" ] || skip "the measured tables are not here: $data"
-    while read -r name table count; do
-        run_meshsweep check -c "$source_dir/configs/import/$name.toml" --against "$data/$table"
-        expect_among_stdout 0 "$table: no rule excludes any of the $count rows that ran"
-    done < <(published_layouts)
 }
 
 check__rows_that_break_rules__listed_by_rule()
@@ -370,9 +351,8 @@ fused: predictions do not use these keys" check -c import.toml
 check__against_without_a_sweep_file_or_import__said()
 {
     small_table
-    run_meshsweep check -d results.db --against table.csv
-    expect_only_stderr 2 'meshsweep: check: --against compares a table with a sweep file; name the sweep file with '\
-'-c FILE'
+    expect_said only_stderr 2 'meshsweep: check: --against compares a table with a sweep file; name the sweep file '\
+'with -c FILE' check -d results.db --against table.csv
     printf '[job]\ncommand = ["true"]\n[model]\nlayers = 2\n' >sweep.toml
     expect_run only_status 2 check -c sweep.toml --against table.csv
     expect_stderr 'meshsweep: sweep.toml: there is no [import] table to map the columns of table.csv; meshsweep '\

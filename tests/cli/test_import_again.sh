@@ -15,15 +15,8 @@ import_file()
 
 rows()
 {
-    cat <<'END'
-layers,mbs,state,rate,ms,secs,alt
-2,1,fine,10,100,3,"1,5"
-2,2,fine,20,50,6,"2,5"
-2,4,oom,,,1,
-4,1,fine,6,160,7,"3,5"
-4,1,fine,8,120,8,"4,5"
-4,2,fine,5,200,9,"5,5"
-END
+    printf '%s\n' layers,mbs,state,rate,ms,secs,alt '2,1,fine,10,100,3,"1,5"' '2,2,fine,20,50,6,"2,5"' 2,4,oom,,,1, \
+        '4,1,fine,6,160,7,"3,5"' '4,1,fine,8,120,8,"4,5"' '4,2,fine,5,200,9,"5,5"'
 }
 
 imported() # DATABASE TABLE...
@@ -290,9 +283,8 @@ undo__wrong_names__said()
     # A file of the same content is one of its own, and said to be that.
     expect_said among_stderr 0 "warning: $PWD/1.csv has the same content, so each of its rows counts twice; if it is a \
 copy: meshsweep import --undo other/1.csv -d a.db" import -c import.toml -d a.db other/1.csv
-    run_meshsweep import --undo 3.csv -d a.db
-    expect_only_stderr 2 "meshsweep: 3.csv: no row of such a table was imported; tables with rows here: $PWD/1.csv, \
-$PWD/other/1.csv"
+    expect_said only_stderr 2 "meshsweep: 3.csv: no row of such a table was imported; tables with rows here: \
+$PWD/1.csv, $PWD/other/1.csv" import --undo 3.csv -d a.db
     cd ..
     run_meshsweep import --undo 1.csv -d "$OLDPWD/a.db"
     expect_only_stderr_contains 2 "meshsweep: 1.csv: several imported tables have that name; tables with rows here: "

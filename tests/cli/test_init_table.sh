@@ -3,9 +3,22 @@
 . "${0%/*}/lib.sh"
 
 # NAME of a column | objective | unit. Whole numbers and fractions are read alike.
-rates()
+rates__in_whole_numbers_and_fractions__more_is_better()
 {
-    cat <<'END'
+    local name objective unit numbers kinds="100:200:300 100.5:200.25:300.75"
+    while IFS='|' read -r name objective unit; do
+        for numbers in $kinds; do
+            IFS=: read -r a b c <<<"$numbers"
+            printf 'attention,%s\nflash,%s\nsdpa,%s\neager,%s\n' "$name" "$a" "$b" "$c" >t.csv
+            rm -f t.toml t.db*
+            expect_run only_stderr 0 init --from-table t.csv -o t.toml
+            expect "grep -q '^objective = \"$objective\"' t.toml" "grep -q '^unit = \"$unit\"\$' t.toml"
+            expect_run status 0 import -c t.toml -d t.db t.csv
+            expect_stdout 't.csv: 3 rows: 3 ok, 0 failed, 0 refused; 3 jobs (3 new), 3 attempts added, 0 already there'
+            expect_stderr_contains "best: job 3 (t.csv:4): ${objective#max:} " " $unit, the highest"
+        done
+        kinds=${kinds#* } # whole numbers for the first alone
+    done <<'END'
 tokens/s|max:throughput|tokens/s
 toks/s|max:toks_s|toks/s
 token/s|max:token_s|token/s
@@ -23,24 +36,6 @@ TFLOP/s|max:flops|TFLOP/s
 GB/s|max:gb_s|gb/s
 samples per second|max:throughput|samples/s
 END
-}
-
-rates__in_whole_numbers_and_fractions__more_is_better()
-{
-    local name objective unit numbers kinds="100:200:300 100.5:200.25:300.75"
-    while IFS='|' read -r name objective unit; do
-        for numbers in $kinds; do
-            IFS=: read -r a b c <<<"$numbers"
-            printf 'attention,%s\nflash,%s\nsdpa,%s\neager,%s\n' "$name" "$a" "$b" "$c" >t.csv
-            rm -f t.toml t.db*
-            expect_run only_stderr 0 init --from-table t.csv -o t.toml
-            expect "grep -q '^objective = \"$objective\"' t.toml" "grep -q '^unit = \"$unit\"\$' t.toml"
-            expect_run status 0 import -c t.toml -d t.db t.csv
-            expect_stdout 't.csv: 3 rows: 3 ok, 0 failed, 0 refused; 3 jobs (3 new), 3 attempts added, 0 already there'
-            expect_stderr_contains "best: job 3 (t.csv:4): ${objective#max:} " " $unit, the highest"
-        done
-        kinds=${kinds#* } # whole numbers for the first alone
-    done < <(rates)
     printf 'attention,tput\nflash,3.5\nsdpa,4.5\n' >t.csv
     expect_run only_stderr 0 init --from-table t.csv -o tput.toml
     expect "grep -q '^objective = \"max:throughput\"' tput.toml"
@@ -57,8 +52,7 @@ times__stay_times()
     expect_said only_stdout_contains 0 'objective = "min:ttft"' init --from-table t.csv -o -
     for name in goodput bandwidth gbps; do
         sed -i "1s/.*/attention,$name/" t.csv
-        run_meshsweep init --from-table t.csv -o -
-        expect_only_stdout_contains 0 "[job.metrics.$name]"$'\nbetter = "max"'
+        expect_said only_stdout_contains 0 "[job.metrics.$name]"$'\nbetter = "max"' init --from-table t.csv -o -
     done
 }
 
@@ -107,20 +101,6 @@ imported() # TABLE
 }
 
 # COLUMNS; ROWS; the label that is a key because nothing else tells rows apart ("none", and another key), jobs.
-labels()
-{
-    cat <<'END'
-variant,batch,tok/s;flash,8,1.5 sdpa,8,2.5 eager,8,3.5 compile,8,4.5;none variant;4
-name,tok/s;a,1.5 b,2.5 c,3.5 d,4.5;name;4
-run,date,tok/s;a,2025-01-01,1.5 b,2025-01-02,2.5 c,2025-01-03,3.5;run;3
-date,tok/s;2025-01-01,1.5 2025-01-02,2.5 2025-01-03,3.5;date;3
-variant,batch,tok/s;flash,8,1.5 sdpa,8,2.5 eager,16,3.5 compile,16,4.5;none variant;4
-variant,batch,tok/s;flash,1,1.5 sdpa,2,2.5 eager,4,3.5 compile,8,4.5;none variant;4
-run_name,batch,tok/s;a,8,1.5 b,8,2.5 c,16,3.5 d,16,4.5;none;2
-id,variant,batch,tok/s;1,flash,8,1.5 2,sdpa,8,2.5 3,eager,16,3.5 4,compile,16,4.5;none variant;4
-END
-}
-
 labels__what_tells_rows_apart__is_a_key()
 {
     while IFS=';' read -r columns rows key jobs; do
@@ -133,7 +113,16 @@ labels__what_tells_rows_apart__is_a_key()
         else
             expect "[ \"\$(grep -A 1 'nothing else tells' t.toml | tail -n 1)\" = '$key = \"$key\"' ]"
         fi
-    done < <(labels)
+    done <<'END'
+variant,batch,tok/s;flash,8,1.5 sdpa,8,2.5 eager,8,3.5 compile,8,4.5;none variant;4
+name,tok/s;a,1.5 b,2.5 c,3.5 d,4.5;name;4
+run,date,tok/s;a,2025-01-01,1.5 b,2025-01-02,2.5 c,2025-01-03,3.5;run;3
+date,tok/s;2025-01-01,1.5 2025-01-02,2.5 2025-01-03,3.5;date;3
+variant,batch,tok/s;flash,8,1.5 sdpa,8,2.5 eager,16,3.5 compile,16,4.5;none variant;4
+variant,batch,tok/s;flash,1,1.5 sdpa,2,2.5 eager,4,3.5 compile,8,4.5;none variant;4
+run_name,batch,tok/s;a,8,1.5 b,8,2.5 c,16,3.5 d,16,4.5;none;2
+id,variant,batch,tok/s;1,flash,8,1.5 2,sdpa,8,2.5 3,eager,16,3.5 4,compile,16,4.5;none variant;4
+END
     printf 'run_name,batch,tok/s\na,8,1.5\nb,8,2.5\nc,16,3.5\nd,16,4.5\n' >t.csv
     imported t.csv
     expect_file_contains t.toml 'all have the same: run_name
@@ -141,9 +130,16 @@ labels__what_tells_rows_apart__is_a_key()
 }
 
 # COLUMNS; ROWS; hosts × devices per host = devices of each job. Never none, never fewer than the table says.
-devices()
+devices__of_hosts_and_degrees__at_least_one_each()
 {
-    cat <<'END'
+    while IFS=';' read -r columns rows counts; do
+        { echo "$columns"; tr ' ' '\n' <<<"$rows"; } >t.csv
+        imported t.csv
+        expect_sql "$counts" "SELECT group_concat(hosts || 'x' || each || '=' || devices, ' ') FROM
+            (SELECT coalesce(c.json ->> '\$.num_hosts', 1) AS hosts, c.json ->> '\$.num_devices_per_host' AS each,
+             j.devices FROM attempt AS a JOIN job AS j ON j.id = a.job_id JOIN spec AS c ON c.id = j.cluster_id
+             ORDER BY a.line)" t.db
+    done <<'END'
 nodes,tp,pp,tok/s;4,1,1,1.5 4,2,1,2.5;4x1=4 4x1=4
 nodes,tp,pp,tok/s;4,8,4,1.5 2,8,1,2.5;4x8=32 2x4=8
 nodes,dp,tp,tok/s;2,4,2,1.5 4,4,4,2.5;2x4=8 4x4=16
@@ -155,18 +151,6 @@ nodes,gpus_per_node,tok/s;4,8,1.5 2,4,2.5;4x8=32 2x4=8
 gpus,tok/s;4,1.5 8,2.5;1x4=4 1x8=8
 tp,pp,tok/s;2,2,1.5 4,2,2.5;1x4=4 1x8=8
 END
-}
-
-devices__of_hosts_and_degrees__at_least_one_each()
-{
-    while IFS=';' read -r columns rows counts; do
-        { echo "$columns"; tr ' ' '\n' <<<"$rows"; } >t.csv
-        imported t.csv
-        expect_sql "$counts" "SELECT group_concat(hosts || 'x' || each || '=' || devices, ' ') FROM
-            (SELECT coalesce(c.json ->> '\$.num_hosts', 1) AS hosts, c.json ->> '\$.num_devices_per_host' AS each,
-             j.devices FROM attempt AS a JOIN job AS j ON j.id = a.job_id JOIN spec AS c ON c.id = j.cluster_id
-             ORDER BY a.line)" t.db
-    done < <(devices)
 }
 
 # A row of a kind that the table had no example of is refused when it comes, and not divided to nothing.
@@ -194,9 +178,17 @@ table__devices_without_hosts__the_usual_node_as_a_guess()
 }
 
 # FILE | the winner, of a batch of 16 | what printf writes there. The second row is the winner.
-forms()
+tables__in_other_forms__read_and_their_winner_shown()
 {
-    cat <<'END'
+    while IFS='|' read -r file number text; do
+        printf %b "$text" >"$file"
+        [ "$text" ] || printf 'batch,tokens/s\n8,100.5\n16,200.5\n' | iconv -t "${file%.csv}" >"$file"
+        rm -f t.toml t.db*
+        run_meshsweep init --from-table "$file" -o t.toml
+        expect_only_stderr_matches 0 "best: job 2 .$file:[0-9]+.: [a-z_]+ $number (tokens|tok)/s, the highest"
+        expect_run only_status 0 import -c t.toml -d t.db "$file"
+        expect_sql 16 "SELECT batch FROM ranking LIMIT 1" t.db
+    done <<'END'
 utf16.csv|200.5|
 utf16le.csv|200.5|
 utf16be.csv|200.5|
@@ -244,24 +236,14 @@ arrays.json|200.5|[["batch", "tokens/s"], [8, 100.5], [16, 200.5]]
 END
 }
 
-tables__in_other_forms__read_and_their_winner_shown()
-{
-    local file number text
-    while IFS='|' read -r file number text; do
-        printf %b "$text" >"$file"
-        [ "$text" ] || printf 'batch,tokens/s\n8,100.5\n16,200.5\n' | iconv -t "${file%.csv}" >"$file"
-        rm -f t.toml t.db*
-        run_meshsweep init --from-table "$file" -o t.toml
-        expect_only_stderr_matches 0 "best: job 2 .$file:[0-9]+.: [a-z_]+ $number (tokens|tok)/s, the highest"
-        expect_run only_status 0 import -c t.toml -d t.db "$file"
-        expect_sql 16 "SELECT batch FROM ranking LIMIT 1" t.db
-    done < <(forms)
-}
-
 # FILE | its status | what init says | what printf writes there.
-refused_forms()
+tables__that_cannot_be_read__told_how_to_make_them()
 {
-    cat <<'END'
+    while IFS='|' read -r file status words text; do
+        rm -f sweep.toml
+        printf %b "$text" >"$file"
+        expect_said only_stderr_contains "$status" "$words" init --from-table "$file"
+    done <<'END'
 values.csv|2|`8` and `16` are named by values; make a row of each value first|model,8,16\na,1.5,2.5\nb,1.6,2.6\n
 wide.csv|2|columns `seq512` and `seq1024` differ in a value alone|batch,seq512,seq1024\n8,1.5,2.5\n16,3.5,4.5\n
 headless.csv|2|headless.csv: the first line must name the columns, and has `8`|8,100.5\n16,200.5\n
@@ -282,16 +264,6 @@ zeros.bin|2|zeros.bin: it is no text|a,b\n\0\0\0\0\0001\n
 named.json|2|named.json: a table in JSON is a list of objects|{"a": {"b": 8, "c": 1.5}, "b": {"b": 16, "c": 2.5}}
 torn.jsonl|2|torn.jsonl:2: what begins here is no JSON|{"batch": 8}\n{"batch": \n
 END
-}
-
-tables__that_cannot_be_read__told_how_to_make_them()
-{
-    local file status words text
-    while IFS='|' read -r file status words text; do
-        rm -f sweep.toml
-        printf %b "$text" >"$file"
-        expect_said only_stderr_contains "$status" "$words" init --from-table "$file"
-    done < <(refused_forms)
 }
 
 # Words of sums, headers or values in names are none of these.

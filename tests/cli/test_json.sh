@@ -16,6 +16,15 @@ document() # WHICH COMMAND ARGUMENT...
     [ -s "$command.$which.json" ] || fail "$command of $which (status $code): $(head -3 "$command.$which.err")"
 }
 
+# Of WHICH.db, what each of the commands says.
+documents() # WHICH COMMAND...
+{
+    local one
+    for one in "${@:2}"; do
+        document "$1" "$one" --json -d "$1.db"
+    done
+}
+
 progress_lines() # WHICH ARGUMENT...
 {
     local which=$1
@@ -89,10 +98,8 @@ END
     document trouble plan --json -c trouble.toml -d trouble.db
     "$meshsweep" run -c trouble.toml -d trouble.db --progress none --keep-going >/dev/null 2>&1 || true
     echo 1.1 >version
-    local job command
-    for command in status best stale; do
-        document trouble "$command" --json -d trouble.db
-    done
+    local job
+    documents trouble status best stale
     for job in 1 2 3 4 5 6 7; do
         document "trouble-$job" show --json -d trouble.db "$job"
     done
@@ -188,22 +195,11 @@ comparisons()
     # As if each second repeat had been on another node.
     sqlite3 now.db "UPDATE attempt SET host = 'node-' || number, duration_ms = 1000 * number"
     document nodes status --json -d now.db
-    cat >facts.toml <<'END'
-profile = "deepspeed"
-[sweep]
-objective = "max:throughput"
-[job]
-command = ["sh", "-c", '''if [ "${MESHSWEEP_ROLE-}" = model-info ]; then
-    echo "{\"params\": 4e9, \"activation_memory\": 2e9, \"device_memory\": 4e10}" >>"$MESHSWEEP_METRICS"
-    else echo "{\"throughput\": {micro_batch}}" >>"$MESHSWEEP_METRICS"; fi''']
-[job.metrics.throughput]
-[cluster_spec]
-num_devices_per_host = 4
-[parallel_spec]
-zero_stage = 3
-micro_batch = [1, 4]
-[model_info]
-END
+    toml profile=deepspeed sweep: objective=max:throughput job: \
+        "command = ['sh', '-c', \"\"\"if [ \"\${MESHSWEEP_ROLE-}\" = model-info ]; then
+    echo '{\\\"params\\\": 4e9, \\\"activation_memory\\\": 2e9, \\\"device_memory\\\": 4e10}'
+    else echo '{\\\"throughput\\\": {micro_batch}}'; fi >>\$MESHSWEEP_METRICS\"\"\"]" job.metrics.throughput: \
+        cluster_spec: num_devices_per_host=4 parallel_spec: zero_stage=3 micro_batch=1,4 model_info: >facts.toml
     PATH=$source_dir/tests/standin:$PATH "$meshsweep" run -c facts.toml -d facts.db --progress none >/dev/null
     document facts status --json -d facts.db
     { cat table.toml; printf '[[search.stage]]\nfree = ["%s"]\nstrategy = "grid"\nmax_trials = 2\n' tp num_hosts; } \
@@ -260,9 +256,7 @@ every_document__valid_and_of_one_type_each()
     progress_lines wrong -c nothing.toml -d typed.db
     cp typed.db broken.db
     sqlite3 broken.db "UPDATE attempt SET directory = 'nowhere'"
-    for command in status best stale results; do
-        document typed "$command" --json -d typed.db
-    done
+    documents typed status best stale results
     document typed why --json -d typed.db 1
     document typed check --json -d typed.db
     document broken check --json -d broken.db
@@ -302,9 +296,7 @@ every_document__valid_and_of_one_type_each()
     cp typed.db unranked.db
     sql "UPDATE summary SET value = NULL, note = 'it was read in another way' WHERE name = 'rate' AND attempt_id =
         (SELECT max(attempt_id) FROM job WHERE state = 'ok')" unranked.db
-    for command in status best; do
-        document unranked "$command" --json -d unranked.db
-    done
+    documents unranked status best
     document unranked compare --json -d unranked.db --by lr --metric rate
     document self compare --json typed.db typed.db --by x --fail-slower 5%
     document 'done' plan --json -c typed.toml -d typed.db
@@ -314,9 +306,7 @@ every_document__valid_and_of_one_type_each()
     document accepted stale --json -d accepted.db
     document typed replay --json -d typed.db --strategy grid,random --seeds 2
     "$meshsweep" run -c typed.toml -d failed.db --progress none --only 'x = 2' >/dev/null 2>&1 || true
-    for command in status stale; do
-        document failed "$command" --json -d failed.db
-    done
+    documents failed status stale
     "$meshsweep" run -c typed.toml -d shard.db --progress none --shard 1/2 >/dev/null 2>&1 || true
     document shard status --json -d shard.db
     document shard plan --json -c typed.toml -d shard.db --shard 1/2
@@ -324,20 +314,14 @@ every_document__valid_and_of_one_type_each()
     touch slow
     progress_lines searched -c searched.toml -d searched.db -j4 --strategy random --max-trials 8
     rm slow
-    for command in status best; do
-        document searched "$command" --json -d searched.db
-    done
+    documents searched status best
     sed 's/^objective.*/objective = ["max:rate", "min:duration"]/' typed.toml >several.toml
     "$meshsweep" run -c several.toml -d several.db --progress none --only 'x = 1' >/dev/null 2>&1 || true
-    for command in status best; do
-        document several "$command" --json -d several.db
-    done
+    documents several status best
     training
     table
     document table import --json -c table.toml -d table.db table.csv
-    for command in status best stale results; do
-        document table "$command" --json -d table.db
-    done
+    documents table status best stale results
     document table why --json -d table.db tp=2
     document none why --json -d table.db tp=3
     document table plan --json --all -c table.toml -d table.db

@@ -2,31 +2,14 @@
 # cli: what tables and other databases teach the predictions of the next sweep.
 . "${0%/*}/lib.sh"
 
-the_model='
-[predict]
-framework = "fsdp"
-[model]
-layers = 24
-hidden = 2048
-heads = 16
-vocab = 32000
-[training_spec]
-seq = 2048
-[cluster_spec]
-num_hosts = 1
-num_devices_per_host = 8
-device = "A100-80GB"
-[[parallel_spec]]
-dp = 8
-zero_stage = 3
-micro_batch = [1, 2, 4, 8]
-'
 
 # The sweep that is to come, and the file of a table of the same model.
 next_sweep()
 {
     toml sweep: objective=min:step_time job: command='["/bin/true"]' \
-        job.metrics.step_time: regex='step ([0-9.]+)' unit=s "$the_model" >sweep.toml
+        job.metrics.step_time: regex='step ([0-9.]+)' unit=s predict: framework=fsdp \
+        model: layers=24 hidden=2048 heads=16 vocab=32000 training_spec: seq=2048 cluster_spec: num_hosts=1 \
+        num_devices_per_host=8 device=A100-80GB parallel_spec:: dp=8 zero_stage=3 micro_batch=1,2,4,8 >sweep.toml
     toml sweep: name=measured objective=min:step_time job.metrics.step_time: unit=s \
         job.metrics.peak_memory_bytes: unit=B predict: framework=fsdp import: state=state \
         import.model: layers=layers hidden=2048 heads=16 vocab=32000 import.training_spec: seq=2048 \

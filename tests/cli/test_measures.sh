@@ -20,15 +20,13 @@ END
         training_spec: seq=100 parallel_spec: micro_batch=1,2,4,8 >sweep.toml
 }
 
-# Adds a line behind another of the sweep file.
-add_behind() # LINE TEXT
-{
-    sed -i "s|^$1\$|&\\n$2|" sweep.toml
-}
+run_quietly() { expect_run silent 0 run -j 1 --progress none; }
 
-run_quietly()
+# The trainer's sweep with conditions.
+trainer_under() # CONDITIONS
 {
-    expect_run silent 0 run -j 1 --progress none
+    trainer
+    sed -i "s|^objective = .*|&\\nsubject_to = $1|" sweep.toml
 }
 
 derived__of_samples_that_are_not_finite__counted_once()
@@ -188,8 +186,7 @@ objective__divides_by_zero_in_all_jobs__said_by_best()
 
 condition__keeps_the_fastest_out__cannot_win_and_binds()
 {
-    trainer
-    add_behind 'objective = .*' 'subject_to = ["peak_memory <= 45056 MiB", "iter_ms < 1 s"]'
+    trainer_under '["peak_memory <= 45056 MiB", "iter_ms < 1 s"]'
     run_quietly
     expect_sql "4|0|80.5|44.0" "SELECT attempt_id, position, value, bound FROM breach"
     expect_sql 3 "SELECT job FROM ranking LIMIT 1"
@@ -214,8 +211,7 @@ condition__met_by_none_of_20000__told_at_once()
 
 condition__not_met_in_a_search__not_called_failed()
 {
-    trainer
-    add_behind 'objective = .*' 'subject_to = "peak_memory <= 8 GiB"'
+    trainer_under '"peak_memory <= 8 GiB"'
     expect_said only_stderr_contains 3 'search: 3 trials, 0 ok, 0 stopped early, 0 failed, 3 that do not meet [sweep] '\
 'subject_to' run --strategy random --max-trials 3 --progress none
     expect_stderr_contains 'there is no best job: no job meets all conditions of [sweep] subject_to; the nearest is '\
@@ -224,8 +220,7 @@ condition__not_met_in_a_search__not_called_failed()
 
 condition__met_by_what_has_no_objective__said_so()
 {
-    trainer
-    add_behind 'objective = .*' 'subject_to = "peak_memory <= 44 GiB"'
+    trainer_under '"peak_memory <= 44 GiB"'
     run_quietly
     sed -i 's|^expression.*|expression = "peak_memory / (iter_ms - iter_ms)"|' sweep.toml
     run_quietly
@@ -236,13 +231,10 @@ condition__met_by_what_has_no_objective__said_so()
 
 condition__met_by_none__nearest_miss_and_status_3()
 {
-    trainer
-    add_behind 'objective = .*' 'subject_to = "peak_memory <= 8 GiB"'
+    trainer_under '"peak_memory <= 8 GiB"'
     run_quietly
-    expect_run only_stderr 3 best
-    expect_stderr_contains 'meshsweep: there is no best job: no job meets all conditions of [sweep] subject_to; the '\
-'nearest is '\
-'job 1: '
+    expect_said only_stderr_contains 3 'meshsweep: there is no best job: no job meets all conditions of [sweep] '\
+'subject_to; the nearest is job 1: ' best
     expect_stderr_contains ': peak_memory <= 8 GiB is missed by 31 % (10.5, the bound is 8)'
     run_meshsweep status
     expect_only_stdout_contains 3 'no best: no job meets all conditions of [sweep] subject_to; the nearest is job 1'
@@ -263,8 +255,7 @@ condition__met_by_none__nearest_miss_and_status_3()
 
 condition__metric_was_not_reported__cannot_be_told()
 {
-    trainer
-    add_behind 'objective = .*' 'subject_to = "gone < 5"'
+    trainer_under '"gone < 5"'
     printf '[job.metrics.gone]\nregex = "nobody prints ([0-9])"\n' >>sweep.toml
     expect_said only_stderr_contains 0 '3 jobs succeeded and reported no gone' run -j 1 --progress none
     expect_said only_stderr_contains 3 'the nearest is job 1: gone < 5 unknown: gone was not reported' best
@@ -274,8 +265,7 @@ condition__search__infeasible_is_a_failed_trial()
 {
     for strategy in model random binary; do
         rm -rf results.db* runs
-        trainer
-        add_behind 'objective = .*' 'subject_to = "peak_memory <= 44 GiB"'
+        trainer_under '"peak_memory <= 44 GiB"'
         expect_run only_stderr 0 run -j 1 --progress none --strategy "$strategy"
         expect_sql "4|failed|infeasible-memory" \
             "SELECT DISTINCT job_id, outcome, failure FROM trial WHERE outcome <> 'ok'"
@@ -286,8 +276,7 @@ condition__search__infeasible_is_a_failed_trial()
 condition__wrong__told_at_check_with_its_place()
 {
     for condition in "peak_memory <= 70 Gib" "peak_memory <= 70 s" "micro_batch < 4" "peak_mem < 70"; do
-        trainer
-        add_behind 'objective = .*' "subject_to = [\"iter_ms < 1\", \"$condition\"]"
+        trainer_under "[\"iter_ms < 1\", \"$condition\"]"
         expect_said only_stderr_contains 2 "sweep.toml:3:30: subject_to \`$condition\`: " check sweep.toml
     done
 }
@@ -343,8 +332,7 @@ derived__of_what_is_known_at_the_end__not_ended_early()
     sed -i 's/1000$/30/' race.sh
     expect_run only_status 0 check
     expect_stderr 'meshsweep: sweep.toml: [search] racing cannot end a job early: rate is computed from duration, '\
-'which '\
-'is known only once a job has ended'
+'which is known only once a job has ended'
     expect_said only_stderr_contains 0 "search: 2 trials, 2 ok, 0 stopped early, 0 failed" run --progress none
 }
 

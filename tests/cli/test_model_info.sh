@@ -7,45 +7,26 @@ PATH=$source_dir/tests/standin:$PATH
 # A job that runs out of nothing; the model-information job says what $1 is.
 sweep_file() # OUTPUT [LINE...]
 {
-    local output=$1
-    shift
-    cat >sweep.toml <<END
-profile = "deepspeed"
-[sweep]
-objective = "max:throughput"
-[job]
-command = ["sh", "-c", '''if [ "\${MESHSWEEP_ROLE-}" = model-info ]; then $output
-    else echo "{\"throughput\": {micro_batch}}" >>"\$MESHSWEEP_METRICS"; fi''']
-[job.metrics.throughput]
-[predict]
-audit = 0
-[cluster_spec]
-num_devices_per_host = [1, 4]
-[parallel_spec]
-zero_stage = [0, 3]
-micro_batch = [1, 4]
-[model_info]
-END
-    printf '%s\n' "$@" >>sweep.toml
+    toml profile=deepspeed sweep: objective=max:throughput job: \
+        "command = [\"sh\", \"-c\", '''if [ \"\${MESHSWEEP_ROLE-}\" = model-info ]; then $1
+    else echo \"{\\\"throughput\\\": {micro_batch}}\" >>\"\$MESHSWEEP_METRICS\"; fi''']" \
+        job.metrics.throughput: predict: audit=0 cluster_spec: num_devices_per_host=1,4 \
+        parallel_spec: zero_stage=0,3 micro_batch=1,4 model_info: "${@:2}" >sweep.toml
 }
 
 facts='echo "{\"params\": 4e9, \"activation_memory\": 2e9, \"device_memory\": 4e10, \"fwd_flops\": 1e12}" '\
 '>>"$MESHSWEEP_METRICS"'
 
-run_all() # STATUS
-{
-    expect_run only_stderr "$1" run --progress none
-}
+run_all() { expect_run only_stderr "$1" run --progress none; } # STATUS
 
 job__run_first_and_once__predictions_are_made_from_it()
 {
     sweep_file "$facts" 'with = { zero_stage = 3, num_devices_per_host = 4 }'
     expect_said only_stdout_contains 0 'nothing can be predicted until the model-information job has run' plan
     run_all 0
-    expect_only_stderr_contains 0 \
-        'meshsweep: model information: 4000000000 parameters, 1.9 GiB of activations per sample' \
-        'meshsweep: ZeRO stage 0: excluded by memory.fits: ' \
-        'meshsweep: ZeRO stage 3: 17.4 GiB a device without activations, so that a micro-batch of 8 fits at most'
+    expect_only_stderr_contains 0 'meshsweep: model information: 4000000000 parameters, 1.9 GiB of activations per '\
+'sample' 'meshsweep: ZeRO stage 0: excluded by memory.fits: ' 'meshsweep: ZeRO stage 3: 17.4 GiB a device without '\
+'activations, so that a micro-batch of 8 fits at most'
     # 4e9 parameters take 20 bytes each at stage 0, more than there is, and 20 / 4 at stage 3 on four devices.
     expect_sql '4|3|1
 4|3|4' 'SELECT num_devices_per_host, zero_stage, micro_batch FROM results ORDER BY 3'
@@ -105,9 +86,8 @@ nothing_said__no_metric__and_excluded__the_rule()
     rm -r results.db*
     sweep_file "$facts" 'with = { zero_stage = 4 }'
     run_all 0
-    expect_stderr_contains 'model information: the job that measures it is excluded by zero-stage-range: ZeRO has '\
-'the stages 0 '\
-'to 3; the sweep continues without it'
+    expect_stderr_contains 'model information: the job that measures it is excluded by zero-stage-range: ZeRO has the '\
+'stages 0 to 3; the sweep continues without it'
 }
 
 flops_profiler__text_of_it__read()
@@ -122,9 +102,8 @@ flops_profiler__text_of_it__read()
 several_models__refused_with_its_place()
 {
     sweep_file "$facts" '[[model]]' 'layers = [1, 2]'
-    expect_run only_stderr 2 check -c sweep.toml
-    expect_stderr 'meshsweep: sweep.toml:15:2: [model_info] describes one model, but this file has several; give each '\
-'[[model]] its own params and activation_memory'
+    expect_said only_stderr 2 'meshsweep: sweep.toml:15:2: [model_info] describes one model, but this file has '\
+'several; give each [[model]] its own params and activation_memory' check -c sweep.toml
     sweep_file "$facts" 'activation_memory = "much"' 'withot = 1'
     run_meshsweep check -c sweep.toml
     expect_only_stderr_contains 2 'sweep.toml:16:21: activation_memory must be a size ("300MiB", bytes) above 0'
