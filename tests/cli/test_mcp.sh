@@ -4,12 +4,12 @@
 . "${0%/*}/fixture.sh"
 
 # Reads the program from standard input.
-run_client()
+run_client() # [WHAT IT PRINTS]
 {
     { echo "import json, os, signal, subprocess; from mcp_client import *" && cat; } >client.py
     run_command env MESHSWEEP="$meshsweep" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$tests_source_dir/cli" \
         python3 client.py
-    expect_only_stdout 0
+    expect_only_stdout 0 "$@"
 }
 
 # A job that says its process's number, and stays.
@@ -21,7 +21,17 @@ lasting_job()
 
 handshake__versions__negotiated()
 {
-    run_client <<'END'
+    run_client "{} -32602
+2024-11-05 2024-11-05 {'tools': {}} meshsweep
+2025-03-26 2024-11-05 {'tools': {}} meshsweep
+2025-06-18 2025-06-18 {'tools': {}} meshsweep
+2025-11-25 2025-11-25 {'tools': {}} meshsweep
+2026-07-28 2025-11-25 {'tools': {}} meshsweep
+2999-01-01 2025-11-25 {'tools': {}} meshsweep
+1999-01-01 2025-11-25 {'tools': {}} meshsweep
+7 2025-11-25 {'tools': {}} meshsweep
+['tools'] -32601 -32602 -32602 -32602
+0" <<'END'
 client = Client(session=False)
 print(client.ask("ping"), client.ask("tools/list")["code"])
 for wanted in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2999-01-01", "1999-01-01", 7):
@@ -32,23 +42,17 @@ print(sorted(client.ask("tools/list")), client.ask("resources/list")["code"], cl
       client.ask("tools/call", name="rm")["code"], client.ask("tools/call", name="status", arguments=[])["code"])
 print(client.close())
 END
-    expect_stdout "{} -32602
-2024-11-05 2024-11-05 {'tools': {}} meshsweep
-2025-03-26 2024-11-05 {'tools': {}} meshsweep
-2025-06-18 2025-06-18 {'tools': {}} meshsweep
-2025-11-25 2025-11-25 {'tools': {}} meshsweep
-2026-07-28 2025-11-25 {'tools': {}} meshsweep
-2999-01-01 2025-11-25 {'tools': {}} meshsweep
-1999-01-01 2025-11-25 {'tools': {}} meshsweep
-7 2025-11-25 {'tools': {}} meshsweep
-['tools'] -32601 -32602 -32602 -32602
-0"
 }
 
 stateless__each_request_says_its_version()
 {
     small_sweep
-    run_client <<'END'
+    run_client "['2026-07-28', '2025-11-25', '2025-06-18', '2024-11-05'] complete meshsweep
+['_meta', 'cacheScope', 'resultType', 'tools', 'ttlMs'] private
+['_meta', 'content', 'isError', 'resultType'] False
+-32022 2999-01-01 2026-07-28
+-32602 -32602
+0" <<'END'
 client = Client(session=False)
 found = client.ask("server/discover", _meta=MODERN)
 print(found["supportedVersions"], found["resultType"], found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"])
@@ -62,12 +66,6 @@ print(client.ask("tools/list", _meta={"io.modelcontextprotocol/protocolVersion":
       client.ask("server/discover")["code"])
 print(client.close())
 END
-    expect_stdout "['2026-07-28', '2025-11-25', '2025-06-18', '2024-11-05'] complete meshsweep
-['_meta', 'cacheScope', 'resultType', 'tools', 'ttlMs'] private
-['_meta', 'content', 'isError', 'resultType'] False
--32022 2999-01-01 2026-07-28
--32602 -32602
-0"
 }
 
 # The answer of a tool is the document of the command.
@@ -120,7 +118,11 @@ rights__without_allow_run__nothing_is_written()
 {
     small_run
     sha256sum results.db sweep.toml >sums
-    run_client <<'END'
+    run_client "['check', 'plan', 'predict', 'status', 'results', 'best', 'compare', 'why', 'show'] True
+(['run starts jobs, and this server was started without --allow-run'], True)
+(['ask writes to the database, and this server was started without --allow-run'], True)
+(['tell writes to the database, and this server was started without --allow-run'], True)
+0" <<'END'
 client = Client()
 tools = client.ask("tools/list")["tools"]
 print([tool["name"] for tool in tools], all(tool["annotations"]["readOnlyHint"] for tool in tools))
@@ -130,11 +132,6 @@ for tool in tools:
     client.call(tool["name"], **({"job": 1} if tool["name"] in ("show", "why") else {}))
 print(client.close())
 END
-    expect_stdout "['check', 'plan', 'predict', 'status', 'results', 'best', 'compare', 'why', 'show'] True
-(['run starts jobs, and this server was started without --allow-run'], True)
-(['ask writes to the database, and this server was started without --allow-run'], True)
-(['tell writes to the database, and this server was started without --allow-run'], True)
-0"
     expect "sha256sum --status -c sums"
 }
 
@@ -167,7 +164,9 @@ END
 budgets__reached__told()
 {
     lasting_job
-    run_client <<'END'
+    run_client "['Call 1 of run; this server allows 1.', 'Ended: this server gives run at most 3.0s.'] True False
+(['this server allows 1 calls of run (--run-calls), and none is left'], True)
+True Cut: this server answers at most 1024 bytes False 0" <<'END'
 client = Client("--allow-run", "--run-calls", "1", "--run-timeout", "3s", "--answer-bytes", "1024")
 texts, failed = client.call("run", limit=1)
 print(texts[-2:], failed, os.path.exists("pid") and is_alive(int(open("pid").read())))
@@ -175,15 +174,13 @@ print(client.call("run"))
 texts, failed = client.call("plan", all=True)
 print(len(texts[0]) <= 1024, texts[-1].split(". ")[0], failed, client.close())
 END
-    expect_stdout "['Call 1 of run; this server allows 1.', 'Ended: this server gives run at most 3.0s.'] True False
-(['this server allows 1 calls of run (--run-calls), and none is left'], True)
-True Cut: this server answers at most 1024 bytes False 0"
 }
 
 cancelled__call_and_waiting_one__not_answered()
 {
     lasting_job
-    run_client <<'END'
+    run_client "{}
+0 False False 0" <<'END'
 client = Client("--allow-run", "--run-calls", "2")
 run = client.request("tools/call", name="run", arguments={"limit": 1})
 waits = client.request("tools/call", name="status", arguments={})
@@ -194,14 +191,15 @@ for number in (waits, run, 999, None, "x"):
 texts, failed = client.call("status")
 print(texts[0]["states"]["running"], failed, is_alive(int(open("pid").read())), client.close())
 END
-    expect_stdout "{}
-0 False False 0"
 }
 
 hostile__nonsense__one_error_each()
 {
     small_sweep
-    run_client <<'END'
+    run_client "-32700 -32700 -32600 -32600 -32600 -32600 -32600 -32700 -32700 -32700 -32700 -32700 -32700 \
+-32600 -32600 -32600 -32600 -32600 -32600 -32600 -32602
+{'jsonrpc': '2.0', 'id': 'aé', 'result': {}}
+0 {'jsonrpc': '2.0', 'id': 9, 'result': {}}" <<'END'
 client = Client()
 for line in (b"nonsense", b"{", b"7", b'"x"', b"null", b"[]", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]',
              b"\xff\xfe", b'{"id": "\\u0000", "method": "ping"}', b"[" * 100000, b'{"a":' * 99999, b"\0\0\0", b"{} {}",
@@ -218,15 +216,11 @@ print(client.receive())
 client.process.stdin.write(b'{"id": 9, "method": "ping"}')
 print(client.close(), client.receive())
 END
-    expect_stdout "-32700 -32700 -32600 -32600 -32600 -32600 -32600 -32700 -32700 -32700 -32700 -32700 -32700 \
--32600 -32600 -32600 -32600 -32600 -32600 -32600 -32602
-{'jsonrpc': '2.0', 'id': 'aé', 'result': {}}
-0 {'jsonrpc': '2.0', 'id': 9, 'result': {}}"
 }
 
 hostile__one_line_of_1_gib__not_kept()
 {
-    run_client <<'END'
+    run_client "a message of more than 1 MiB, which is left out True {} 0" <<'END'
 client = Client()
 block = b"x" * (1 << 20)
 for _ in range(1024):
@@ -234,13 +228,13 @@ for _ in range(1024):
 client.send_bytes(b"\n")
 print(client.receive()["error"]["message"], client.memory() < 64, client.ask("ping"), client.close())
 END
-    expect_stdout "a message of more than 1 MiB, which is left out True {} 0"
 }
 
 hostile__floods__bounded()
 {
     small_sweep
-    run_client <<'END'
+    run_client "True 0
+True True 0" <<'END'
 client = Client()
 for _ in range(100):
     client.request("tools/call", name="check", arguments={})
@@ -256,15 +250,13 @@ while time.monotonic() < until:
     select.select([], [client.process.stdin], [], 0.1)
 print(sent < 4 << 20, client.memory() < 64, client.close())
 END
-    expect_stdout "True 0
-True True 0"
 }
 
 # The runner of its jobs is ended with it, whatever way it ends.
 ends__input_output_signals__nothing_is_left()
 {
     lasting_job
-    run_client <<'END'
+    run_client "0 Ended: the client closed its end. 0 0 130 143 129 -9 -2 -15 " <<'END'
 def run():
     if os.path.exists("pid"):
         os.remove("pid")
@@ -291,7 +283,6 @@ for way in (signal.SIGINT, signal.SIGTERM):
     client.process.send_signal(way)
     print(client.process.wait(PATIENCE), end=" ")
 END
-    expect_stdout "0 Ended: the client closed its end. 0 0 130 143 129 -9 -2 -15 "
 }
 
 output__cannot_be_written__told()
