@@ -75,9 +75,8 @@ rule__hostile__refused_or_stopped_with_a_sentence()
     cp plain.toml sweep.toml
     printf '[derive]\nlong = "%s"\n' "replace(printf('%*d', 1000, y), ' ', printf('%*d', 1000, x)) || ''" >>sweep.toml
     sed -i 's/"{y}"/"{y}", "{long}"/' sweep.toml
-    expect_run only_stderr 2 plan
-    expect_stderr 'meshsweep: sweep.toml:18:1: derived key `long` fails for a combination: string or blob too big: '\
-'an expression works on texts of 64 KiB at most'
+    expect_said only_stderr 2 'meshsweep: sweep.toml:18:1: derived key `long` fails for a combination: string or blob '\
+'too big: an expression works on texts of 64 KiB at most' plan
 }
 
 expression__fails_for_some_combination__named_with_its_place()
@@ -86,23 +85,16 @@ expression__fails_for_some_combination__named_with_its_place()
     cp sweep.toml plain.toml
     toml derive: fine='x + 1' shape='"json_extract(iif(x = 2, '\''no'\'', '\''[1]'\''), '\''$[0]'\'')"' \
         rule:: name=r require='fine > 0 AND shape > 0' >>sweep.toml
-    expect_run only_stderr 2 plan
-    expect_stderr 'meshsweep: sweep.toml:19:1: derived key `shape` fails for a combination: malformed JSON; CASE '\
-'WHEN json_valid(X) THEN … END reads only what is JSON'
+    expect_said only_stderr 2 'meshsweep: sweep.toml:19:1: derived key `shape` fails for a combination: malformed '\
+'JSON; CASE WHEN json_valid(X) THEN … END reads only what is JSON' plan
     sed 's/^command.*/&\ntimeout = "iif(x = 2, '\''soon'\'', 5)"/' plain.toml >sweep.toml
-    run_meshsweep plan
-    expect_only_stderr_matches 2 \
-        '^meshsweep: sweep.toml:[0-9]+:[0-9]+: \[job\] .timeout. fails for a combination: .soon. is not a duration'
+    expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:[0-9]+:[0-9]+: \[job\] .timeout. fails for a '\
+'combination: .soon. is not a duration' plan
     run_meshsweep plan -c plain.toml --only "json_extract(x || 'no', '$')"
     expect_only_stderr_matches 2 '^meshsweep: --only .* fails for a combination: malformed JSON'
     cp plain.toml sweep.toml
     printf '[[rule]]\nname = "r"\nrequire = "max(x) > 1"\n' >>sweep.toml
     expect_refused sweep.toml 'sweep.toml:17:1: rule `r`: misuse of aggregate function max()'
-}
-
-refuse_run() # OPTIONS
-{
-    run_ended 2 "$@"
 }
 
 run__refused_after_the_database_was_opened__leaves_none_behind()
@@ -111,23 +103,23 @@ run__refused_after_the_database_was_opened__leaves_none_behind()
     sed 's/^command.*/&\ntimeout = "iif(x = 2, '\''soon'\'', 5)"/' plain.toml >limit.toml
     : >before
     ls >before
-    refuse_run -c limit.toml
+    run_ended 2 -c limit.toml
     expect "ls | cmp -s - before"
-    refuse_run -c plain.toml --only "json_extract(x || 'no', '\$')"
+    run_ended 2 -c plain.toml --only "json_extract(x || 'no', '\$')"
     expect "ls | cmp -s - before"
-    refuse_run -c plain.toml --strategy binary
+    run_ended 2 -c plain.toml --strategy binary
     expect_stderr_contains 'strategy binary bisects the micro-batch, but no spec has one'
     expect "ls | cmp -s - before"
     # One that was there stays, whatever is in it.
     : >results.db
-    refuse_run -c limit.toml
+    run_ended 2 -c limit.toml
     expect_sql 0 "SELECT count(*) FROM job"
     expect_run silent 0 run -c plain.toml --progress none --limit 1
-    refuse_run -c limit.toml
+    run_ended 2 -c limit.toml
     expect_sql 1 "SELECT count(*) FROM attempt"
     # A link to nothing yet stays, and so does nothing.
     ln -s later.db link.db
-    refuse_run -c limit.toml -d link.db
+    run_ended 2 -c limit.toml -d link.db
     expect "[ -L link.db ] && [ ! -e later.db ] && [ ! -e later.db.lock ]"
 }
 

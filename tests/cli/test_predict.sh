@@ -21,6 +21,18 @@ END
 
 predicted_run() { predicted_sweep; expect_run only_status 3 run --progress none; }
 
+# What `check` says once sed has changed sweep.toml: texts of an error; without any, that it is well.
+changed() # SED [TEXT...]
+{
+    sed -i "$1" sweep.toml
+    if [ $# -eq 1 ]; then
+        expect_run only_stdout 0 check
+    else
+        run_meshsweep check
+        expect_only_stderr_contains 2 "${@:2}"
+    fi
+}
+
 predict__before_any_run__predictions_alone()
 {
     predicted_sweep
@@ -71,16 +83,14 @@ memory__predicted__named_by_counter_and_rank()
     sed -i "s/^regex = 'peak.*/&\nmeans = \"allocated-memory\"\nrank = 0/" sweep.toml
     sed '/^profile/d; s/^prune = .*/&\nframework = "fsdp"/; s/^seq = .*/&\nvocab = 100/' sweep.toml >other.toml
     # Before anything was measured, too, it is the counter and the rank of the metric; without one what is reserved.
-    expect_run status 0 plan -c other.toml
+    expect_run only_stdout 0 plan -c other.toml
     expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB allocated, rank 0'
     allocated=$(sed -nE 's/.*micro_batch=16  predicted ([0-9]+)\..*/\1/p' .stdout)
-    expect_no_stderr
     sed -i '/^means/d; /^rank/d' other.toml
-    expect_run status 0 plan -c other.toml
+    expect_run only_stdout 0 plan -c other.toml
     expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB reserved, largest rank'
     reserved=$(sed -nE 's/.*micro_batch=16  predicted ([0-9]+)\..*/\1/p' .stdout)
     [ "$reserved" -gt "$allocated" ] || fail "reserved $reserved MiB, allocated $allocated"
-    expect_no_stderr
     expect_run only_status 3 run --progress none
     expect_run only_stdout 0 plan
     expect_stdout_matches 'micro_batch=16  predicted [0-9.]+ MiB allocated, rank 0 \(does not fit\), [0-9.e-]+ s a step'
@@ -90,8 +100,7 @@ memory__predicted__named_by_counter_and_rank()
     expect_sql 'reserved, largest rank' "SELECT DISTINCT predicted_memory_of FROM results" other.db
     expect_said only_stdout_matches 0 'predicted_memory_of +reserved, largest rank' show 1 -d other.db
     expect_run only_stderr 0 report -d other.db -o report.html
-    expect_file_contains report.html \
-        '<th scope=col>predicted_memory <small>(B reserved, largest rank)</small>'
+    expect_file_contains report.html '<th scope=col>predicted_memory <small>(B reserved, largest rank)</small>'
     expect_stderr 'meshsweep: report in report.html'
 }
 
@@ -126,11 +135,10 @@ predict__two_micro_batches_measured__line_goes_before_the_model()
     predicted_sweep
     sed -i 's/^bytes=.*/bytes=$((9000000 + $1 * 1900000))/' job.sh
     run_silently 0 --only 'micro_batch <= 2'
-    expect_run status 0 predict
+    expect_run only_stdout 0 predict
     # 9 and 4 times 1.9 MB are 15.8 MiB.
     expect_stdout_matches 'memory 15\.8 MiB \(.*, by the line through runs\), (fits|risk), out of memory with'
     expect_stdout_matches 'memory [0-9.]+ MiB \([0-9.]+ MiB to [0-9.]+ MiB\), certain'
-    expect_no_stderr
     sed -i 's/"job.sh"/".\/job.sh"/' sweep.toml
     expect_run status 0 predict
     expect_stdout_lacks 'by the line'
@@ -141,10 +149,9 @@ predict__two_micro_batches_measured__line_goes_before_the_model()
 predict__frontier__largest_and_smallest()
 {
     predicted_run
-    expect_run status 0 predict --frontier micro_batch
+    expect_run only_stdout 0 predict --frontier micro_batch
     # Through what was measured: 8.6 and 2.09 MB for each of the micro-batch, of 20 MiB.
     expect_stdout_matches '^ +4 +8 +5 '
-    expect_no_stderr
     run_meshsweep predict --frontier nothing
     expect_only_stderr_contains 4 'no two combinations differ in `nothing`, or its values are not numbers'
 }
@@ -175,26 +182,21 @@ device__unknown__told_with_what_may_be_meant()
     toml job: command='["true"]' predict: framework=megatron device=H1000 \
         model: layers=4 hidden=96 heads=6 vocab=1000 seq=64 parallel_spec: micro_batch=1 \
         cluster_spec: num_hosts=1 >sweep.toml
-    expect_said only_stderr_contains 2 '[predict] device = "H1000"; did you mean "H100"? (it knows ' check -c sweep.toml
-    sed -i 's/^device = .*/device = "A100"/' sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stderr_contains 2 '= "A100"; did you mean "A100-40GB" or "A100-PCIe-40GB" or "A100-80GB" or '
-    expect_stderr_contains ' or "A100-80GB" or "A100-PCIe-80GB"? (it knows '
+    changed '' '[predict] device = "H1000"; did you mean "H100"? (it knows '
+    changed 's/^device = .*/device = "A100"/' ' or "A100-80GB" or "A100-PCIe-80GB"? (it knows ' \
+        '= "A100"; did you mean "A100-40GB" or "A100-PCIe-40GB" or "A100-80GB" or '
     sed -i 's/^device = .*//; s/^num_hosts = 1/num_hosts = 1\ndevice = ["A100-80GB", "A100-90GB"]/' sweep.toml
     run_meshsweep run --progress none --limit 1
     expect_only_stderr_contains 2 'device = "A100-90GB"; did you mean "A100-40GB"? (it knows '
     # The kind of thing that computes is no device; beside one it does no harm, nor does a backend of torch.distributed.
-    sed -i 's/^device = .*/device = "cuda"/' sweep.toml
-    expect_said only_stderr_contains 2 'device = "cuda" (it knows ' check -c sweep.toml
+    changed 's/^device = .*/device = "cuda"/' 'device = "cuda" (it knows '
     sed -i 's/^device = .*/device = "cuda"\ngpu_type = "A100-80GB"\nbackend = "nccl"/' sweep.toml
     expect_said among_stdout 0 '"verdict":"fits"' predict -c sweep.toml --json
-    sed -i '/^gpu_type/d; /^backend/d; s/^device = .*/device = ["A100-80GB", "A100-90GB"]/' sweep.toml
     # A framework whose recipes recompute has more let through than the figures ask for.
-    sed -i 's/, "A100-90GB"//' sweep.toml
+    sed -i '/^gpu_type/d; /^backend/d; s/^device = .*/device = ["A100-80GB"]/' sweep.toml
     run_meshsweep check -c sweep.toml
     expect_among_stderr 0 'no key says whether activations are recomputed: memory is predicted without'
-    sed -i 's/^micro_batch = 1/&\nrecompute = "none"/' sweep.toml
-    expect_run only_stdout 0 check -c sweep.toml
+    changed 's/^micro_batch = 1/&\nrecompute = "none"/'
 }
 
 # A value that the predictor does not know is told at once, with its place.
@@ -204,12 +206,10 @@ check__words_that_say_nothing__each_at_its_place()
         job.metrics.step_time: regex='step ([0-9.]+)' predict: device=GB300 \
         model: layers=4 hidden=96 heads=6 vocab=1000 seq=64 parallel_spec: micro_batch=1 precision=mxfp8,fp9 \
         schedule=zero-bubble recompute=selective,selectve >sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:18:1: the predictor does not know precision = "fp9"; did you mean "fp8"?'
-    expect_stderr_contains 'sweep.toml:19:1: the predictor does not know schedule = "zero-bubble"'
-    expect_stderr_contains 'sweep.toml:20:1: the predictor does not know recompute = "selectve"; did you mean "sel'
-    sed -i 's/, "fp9"//; s/"zero-bubble"/"1f1b"/; s/, "selectve"//' sweep.toml
-    expect_run only_stdout 0 check -c sweep.toml
+    changed '' 'sweep.toml:18:1: the predictor does not know precision = "fp9"; did you mean "fp8"?' \
+        'sweep.toml:19:1: the predictor does not know schedule = "zero-bubble"' \
+        'sweep.toml:20:1: the predictor does not know recompute = "selectve"; did you mean "sel'
+    changed 's/, "fp9"//; s/"zero-bubble"/"1f1b"/; s/, "selectve"//'
 }
 
 # A published configuration has many keys; those that change no prediction because nobody knows them are told.
@@ -221,8 +221,7 @@ check__keys_that_no_prediction_reads__named()
         cluster_spec: num_devices_per_host=8 >sweep.toml
     expect_said only_stdout_contains 0 '
 learning_rate, shard_size: predictions do not use these keys' check -c sweep.toml
-    sed -i '/^learning_rate/d; /^shard_size/d' sweep.toml
-    expect_run only_stdout 0 check -c sweep.toml
+    changed '/^learning_rate/d; /^shard_size/d'
     expect_stdout_lacks 'predictions do not use'
 }
 
@@ -244,10 +243,8 @@ check__derived_model_that_contradicts_itself__told_at_predict()
     toml sweep: name=derived job: command='["true"]' predict: device=H100 \
         derive: layers='4 * blocks' predict.keys: family='"'\''transformer of '\'' || blocks"' \
         model: blocks=2 hidden=96 heads=6 vocab=1000 seq=64 parallel_spec: micro_batch=1 >sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stderr_contains 2 "sweep.toml:6:10: the predictor does not know family = 'transformer of 2'"
-    sed -i "s/^family = .*/family = \"'gpt'\"\ndecoder_seq = \"64\"/" sweep.toml
-    expect_said only_stderr_contains 2 "sweep.toml:6:10: decoder_seq is only for t5" check -c sweep.toml
+    changed '' "sweep.toml:6:10: the predictor does not know family = 'transformer of 2'"
+    changed "s/^family = .*/family = \"'gpt'\"\ndecoder_seq = \"64\"/" "sweep.toml:6:10: decoder_seq is only for t5"
 }
 
 # Pruned jobs run only when that is asked for: no seed draws any of them, be they near the memory or far above.
@@ -291,9 +288,8 @@ predict__time_in_proportion_to_flops__constant_mfu_takes_over()
 awk -v flops="$3" 'BEGIN { printf "step %.6f\n", flops / 2.4e7 }'
 END
     run_silently 0
-    run_meshsweep predict
-    expect_only_stdout_matches 0 \
-        'a constant MFU was more accurate over the last runs \(error 0\.0 %, the model [0-9.]+ %\), so it is used'
+    expect_said only_stdout_matches 0 'a constant MFU was more accurate over the last runs \(error 0\.0 %, the model '\
+'[0-9.]+ %\), so it is used' predict
     expect_stdout_matches 'by a constant MFU\), MFU 50\.0 %; measured [0-9.]+ s \([-+]0\.0 %\), MFU 50\.0 %'
 }
 
@@ -306,9 +302,8 @@ ms=$(($1 * $2 * 7 + $2 * 4))
 echo "step $ms"
 END
     run_silently 0
-    run_meshsweep predict
-    expect_only_stdout_contains 0 \
-        'time of trainer on cpu: calibrated, from 15 measurements, 0 bounds (ran out of memory, or fitted), 1 broken'
+    expect_said only_stdout_contains 0 'time of trainer on cpu: calibrated, from 15 measurements, 0 bounds (ran out '\
+'of memory, or fitted), 1 broken' predict
 }
 
 # The job's memory depends on its layers less than is predicted.
@@ -353,17 +348,12 @@ predict__nothing_asked_or_keys_missing__said()
 predict__adapters__want_targets_and_rank()
 {
     predicted_sweep
-    sed -i 's/^micro_batch = .*/&\npeft = "lora"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'peft = "lora" needs a key lora_targets, the modules to which adapters are added'
-    expect_stderr_contains 'peft = "lora" needs a key lora_rank'
-    sed -i 's/^peft = .*/&\nlora_rank = 8\nlora_targets = "q_proj w_proj"/' sweep.toml
-    expect_said only_stderr_contains 2 'lora_targets = "q_proj w_proj"' check sweep.toml
-    sed -i 's/^lora_targets = .*/lora_targets = ""/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'lora_targets names no module to which adapters are added, such as "q_proj v_proj"'
-    sed -i 's/^lora_targets = .*/lora_targets = "q_proj v_proj"/' sweep.toml
-    expect_run only_stdout 0 check sweep.toml
+    changed 's/^micro_batch = .*/&\npeft = "lora"/' 'peft = "lora" needs a key lora_rank' \
+        'peft = "lora" needs a key lora_targets, the modules to which adapters are added'
+    changed 's/^peft = .*/&\nlora_rank = 8\nlora_targets = "q_proj w_proj"/' 'lora_targets = "q_proj w_proj"'
+    changed 's/^lora_targets = .*/lora_targets = ""/' \
+        'lora_targets names no module to which adapters are added, such as "q_proj v_proj"'
+    changed 's/^lora_targets = .*/lora_targets = "q_proj v_proj"/'
 }
 
 hybrid_sweep() # LAYERS PATTERN
@@ -377,42 +367,31 @@ hybrid_sweep() # LAYERS PATTERN
 check__models_that_cannot_be_meant__said_at_the_key()
 {
     hybrid_sweep 4 '["M*-M", "M*-X"]'
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern = "M*-X" is not a pattern: write one letter per layer'
+    changed '' 'sweep.toml:8:1: hybrid_pattern = "M*-X" is not a pattern: write one letter per layer'
     hybrid_sweep 5 '["M*-M", "M*M*"]'
-    expect_said only_stderr_contains 2 'sweep.toml:8:1: hybrid_pattern has 4 layers, not 5' check sweep.toml
+    changed '' 'sweep.toml:8:1: hybrid_pattern has 4 layers, not 5'
     hybrid_sweep '[4, 5]' '["M*-M", "M*M*"]'
-    sed -i 's/^micro_batch = 1/&\nrecompute = "none"/' sweep.toml
-    expect_run only_stdout 0 check sweep.toml
-    sed -i 's/^hybrid_pattern.*/kv_heads = 4/; /^mixer/d' sweep.toml
-    expect_said only_stderr_contains 2 'sweep.toml:8:1: kv_heads = 4 does not divide heads = 6' check sweep.toml
-    sed -i 's/^kv_heads.*/pipeline_layout = "Et|q*3L"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is not a layout: write E, t, m and L'
-    sed -i 's/^pipeline_layout.*/pipeline_layout = "Et|ttL"/; s/^micro_batch.*/&\npp = 2/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 'sweep.toml:8:1: pipeline_layout has 3 layers in 2 parts, not 4 in 2 stages'
-    sed -i 's/^pipeline_layout.*//; s/^pp = .*/precision = "fp8"/; s/^device.*/device = "A100-80GB"/' sweep.toml
-    expect_said only_stderr_contains 2 'A100-80GB does not have precision fp8; use bf16 or fp16' check sweep.toml
-    sed -i 's/A100-80GB/T4/' sweep.toml
-    expect_said only_stderr_contains 2 'T4 does not have precision fp8; use fp16' check sweep.toml
-    sed -i 's/"T4"/"A100-80GB"/' sweep.toml
-    sed -i 's/^precision.*/precision = ["fp8", "bf16"]/' sweep.toml
-    expect_run only_stdout 0 check sweep.toml
+    changed 's/^micro_batch = 1/&\nrecompute = "none"/'
+    changed 's/^hybrid_pattern.*/kv_heads = 4/; /^mixer/d' 'sweep.toml:8:1: kv_heads = 4 does not divide heads = 6'
+    changed 's/^kv_heads.*/pipeline_layout = "Et|q*3L"/' \
+        'sweep.toml:8:1: pipeline_layout = "Et|q*3L" is not a layout: write E, t, m and L'
+    changed 's/^pipeline_layout.*/pipeline_layout = "Et|ttL"/; s/^micro_batch.*/&\npp = 2/' \
+        'sweep.toml:8:1: pipeline_layout has 3 layers in 2 parts, not 4 in 2 stages'
+    changed 's/^pipeline_layout.*//; s/^pp = .*/precision = "fp8"/; s/^device.*/device = "A100-80GB"/' \
+        'A100-80GB does not have precision fp8; use bf16 or fp16'
+    changed 's/A100-80GB/T4/' 'T4 does not have precision fp8; use fp16'
+    changed 's/"T4"/"A100-80GB"/; s/^precision.*/precision = ["fp8", "bf16"]/'
 }
 
 # A key that would say something elsewhere is not passed over in silence.
 check__keys_without_effect__named()
 {
     hybrid_sweep 4 '"M*-M"'
-    sed -i '/^hybrid_pattern/d; /^mixer/d' sweep.toml
-    sed -i 's/^micro_batch.*/&\nrecompute = ["none", "full"]\nrecompute_modules = "core_attn"/' sweep.toml
-    sed -i 's/^recompute_modules.*/&\nlora_targets = "q_proj"\nexpert_dispatcher = "allgather"/' sweep.toml
-    expect_run only_stdout 0 check sweep.toml
+    changed '/^hybrid_pattern/d; /^mixer/d; s/^micro_batch.*/&\nrecompute = ["none", "full"]\nlora_targets = "q_proj"\
+recompute_modules = "core_attn"\nexpert_dispatcher = "allgather"/'
     expect_stdout_contains 'recompute_modules, lora_targets, expert_dispatcher: these keys do not affect any prediction'
-    sed -i 's/"none", "full"/"none", "selective"/; /^lora_targets/d; /^expert_dispatcher/d' sweep.toml
-    sed -i 's/^recompute_modules.*/recompute_modules = "mlp"/' sweep.toml
-    expect_run only_stdout 0 check sweep.toml
+    changed 's/"none", "full"/"none", "selective"/; /^lora_targets/d; /^expert_dispatcher/d
+        s/^recompute_modules.*/recompute_modules = "mlp"/'
     expect_stdout_lacks 'no prediction changes'
 }
 
@@ -450,9 +429,8 @@ device__new_one__by_its_names()
         'memory_bandwidth = 3350e9' 'memory_gib = 94.5' 'attention_flops = 335e12'
     expect '[ "$(predicted verdict)" = fits ]'
     sed -i 's/^device = .*/device = "X90"/' sweep.toml
-    run_meshsweep check sweep.toml
-    expect_only_stderr_contains 2 \
-        'sweep.toml:5:10: the predictor does not know [predict] device = "X90"; did you mean "X900"?'
+    expect_said only_stderr_contains 2 'sweep.toml:5:10: the predictor does not know [predict] device = "X90"; did '\
+'you mean "X900"?' check sweep.toml
 }
 
 device__of_a_profile__changed_by_the_sweep_file()

@@ -19,12 +19,7 @@ echo "step $1"
 END
 }
 
-run_it()
-{
-    run_ended 3 "$@"
-}
-
-pruned_run() { pruned_sweep; run_it; }
+pruned_run() { pruned_sweep; run_ended 3; }
 
 expect_jobs() # OK|OOM|PRUNED|ALL
 {
@@ -36,10 +31,8 @@ expect_jobs() # OK|OOM|PRUNED|ALL
 run__out_of_memory__what_needs_no_less_is_not_tried()
 {
     pruned_sweep
-    run_meshsweep run --progress plain
-    expect_only_stderr_contains 3 \
-        '24/24 done (100%): 14 ok, 3 failed (3 oom), 7 pruned (need at least as much memory as a job that ran out '\
-'of it); '
+    expect_said only_stderr_contains 3 '24/24 done (100%): 14 ok, 3 failed (3 oom), 7 pruned (need at least as much '\
+'memory as a job that ran out of it); ' run --progress plain
     expect_jobs '14|3|7|24'
     expect_sql 17 'SELECT count(*) FROM attempt'
     expect_sql 0 \
@@ -47,12 +40,10 @@ run__out_of_memory__what_needs_no_less_is_not_tried()
                   WHERE w.failure IS NOT 'oom' OR r.micro_batch < w.micro_batch OR r.zero_stage > w.zero_stage
                         OR r.micro_batch * (3 - r.zero_stage) <= 6"
     rm -rf results.db*
-    expect_run only_stderr 3 run --progress plain --only 'lr = 1'
-    expect_stderr_contains '12/12 done (100%): 7 ok, 3 failed (3 oom), 2 pruned (need at least as much memory as a '\
-'job '\
-'that ran out of it); '
+    expect_said only_stderr_contains 3 '12/12 done (100%): 7 ok, 3 failed (3 oom), 2 pruned (need at least as much '\
+'memory as a job that ran out of it); ' run --progress plain --only 'lr = 1'
     # The rest brings no further witness.
-    run_it
+    run_ended 3
     expect_jobs '14|3|7|24'
     expect_sql 17 'SELECT count(*) FROM attempt'
 }
@@ -69,9 +60,8 @@ pruned__seen_everywhere__with_the_witness()
     expect_only_stdout_contains 0 '"needs at least as much device memory as job 7, which ran out of it"'
     expect_said only_stdout_contains 0 'zero_stage=0: pruned' why micro_batch=8 zero_stage=0 lr=1
     expect_stdout_contains 'pruned: job 7 (micro_batch=4) ran out of device memory, and this one needs at least as much'
-    run_meshsweep plan
-    expect_only_stdout_matches 0 \
-        '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs at least as much memory as [0-9a-f]{16}, which ran out'
+    expect_said only_stdout_matches 0 '^x [0-9a-f]{16}  lr=1 micro_batch=8 zero_stage=0  needs at least as much '\
+'memory as [0-9a-f]{16}, which ran out' plan
     expect_stdout_contains '+ 0 new  = 14 done  ~ 0 retry  ! 3 failed  > 0 running  x 7 pruned'
 }
 
@@ -79,12 +69,12 @@ prune__off_and_on_again__brought_back()
 {
     pruned_run
     expect_said only_stdout_contains 0 '+ 7 new  = 14 done' plan --prune off
-    run_it --prune off --limit 1
+    run_ended 3 --prune off --limit 1
     expect_jobs '14|4|0|24'
-    run_it --prune sound
+    run_ended 3 --prune sound
     expect_jobs '14|4|6|24'
     sed -i 's/^\[predict.order\]/[predict]\nprune = "off"\n&/' sweep.toml
-    run_it
+    run_ended 3
     expect_jobs '14|10|0|24'
     expect_said only_stderr_contains 2 '--prune most: must be sound, estimate or off' run --prune most
 }
@@ -96,11 +86,11 @@ witness__deleted_or_tried_again__dependents_are_back()
     sql "DELETE FROM job WHERE id = 7"
     expect_sql 0 'SELECT count(*) FROM job WHERE witness_id IS NOT NULL'
     # The others are witnesses enough: also of what was one itself.
-    run_it
+    run_ended 3
     expect_jobs '14|2|8|24'
     # A job that fits in the end is no witness any more.
     sed -i 's/-gt 6/-gt 8/' job.sh
-    run_it --retry-failed
+    run_ended 3 --retry-failed
     expect_jobs '18|2|4|24'
 }
 
@@ -109,10 +99,8 @@ witness__no_longer_in_the_file__still_one()
 {
     pruned_run
     sed -i 's/^micro_batch = .*/micro_batch = [16, 32]/' sweep.toml
-    run_meshsweep plan
-    expect_only_stdout_matches 0 \
-        '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs at least as much memory as [0-9a-f]{16}, which '\
-'ran out'
+    expect_said only_stdout_matches 0 '^x [0-9a-f]{16}  lr=2 micro_batch=32 zero_stage=2  needs at least as much '\
+'memory as [0-9a-f]{16}, which ran out' plan
     expect_stdout_contains '+ 0 new  = 0 done  ~ 0 retry  ! 0 failed  > 0 running  x 12 pruned'
     run_silently 0
     expect_jobs '0||12|12'
@@ -130,12 +118,12 @@ order__other_failures_and_unequal_keys__prune_nothing()
 {
     pruned_sweep
     sed -i 's/CUDA out of memory/something else/' job.sh
-    run_it
+    run_ended 3
     expect_sql '14|10|0' "SELECT sum(state = 'ok'), sum(failure = 'exit'), sum(witness_id IS NOT NULL) FROM job"
     # Nothing is said of lr now, and stages are not compared on one device.
     pruned_sweep
     sed -i '/^lr = "any"/d; s/^num_devices_per_host = 2/num_devices_per_host = 1/' sweep.toml
-    run_it
+    run_ended 3
     expect_jobs '14|6|4|24'
     expect_sql 0 \
         "SELECT count(*) FROM results AS r JOIN job AS j ON j.id = r.job JOIN results AS w ON w.job = j.witness_id

@@ -31,7 +31,7 @@ measured_table()
 replay__measured_table__counts_per_strategy_and_group()
 {
     measured_table
-    expect_run status 0 replay --strategy grid,random --group-by layers --groups --seeds 50
+    expect_run only_stdout 0 replay --strategy grid,random --group-by layers --groups --seeds 50
     expect_stdout_contains \
         "3 groups, 30 configurations, 67 % of them failed; 1 group with none that runs; 50 searches of each group by"
     # Grid asks for kernel = 1 first: micro-batches 1, 2, 4 of two layers, 1 and 2 of four.
@@ -42,36 +42,25 @@ replay__measured_table__counts_per_strategy_and_group()
     expect_stdout_contains '| layers=4 | 16.6667 | 12 |
 | layers=8 | - | - |'
     expect_stdout_matches '^\| random \| [3-7]\.[0-9]+ \|'
-    expect_no_stderr
 }
 
 # Seeds are replicates: of kernel 2 one is lucky, and the mean of kernel 1 is higher.
 replay__replicates_and_groups__configurations_of_each_group()
 {
-    cat >table.csv <<'END'
-model,kernel,seed,state,rate,secs
-small,1,1,ok,100,60
-small,1,2,ok,104,60
-small,2,1,ok,120,60
-small,2,2,ok,60,60
-large,1,1,oom,,10
-large,1,2,ok,500,60
-large,2,1,ok,30,60
-large,2,2,ok,32,60
-END
+    printf '%s\n' model,kernel,seed,state,rate,secs small,1,1,ok,100,60 small,1,2,ok,104,60 small,2,1,ok,120,60 \
+        small,2,2,ok,60,60 large,1,1,oom,,10 large,1,2,ok,500,60 large,2,1,ok,30,60 large,2,2,ok,32,60 >table.csv
     toml sweep: name=measured objective=max:rate replicate='["seed"]' group_by='["layers"]' note='["label"]' \
         import: state=state duration=secs import.model: label=model layers='"iif(model = '\''small'\'', 2, 4)"' \
         import.training_spec: seed=seed import.parallel_spec: kernel=kernel \
         import.metrics: rate=rate >import.toml
     expect_run only_status 0 import -c import.toml table.csv
-    expect_run status 0 replay --strategy grid --seeds 2
+    expect_run only_stdout 0 replay --strategy grid --seeds 2
     expect_stdout_contains '2 groups, 4 configurations, 25 % of them failed; 0 groups with none that runs; '\
 '4 more jobs are replicates of these: a trial runs all of them, and their mean counts; '
     # One whose first replicate fails has failed, as in a run.
     expect_stdout_matches '^\| grid, layers=2 \| 1\.00 \|.* 0\.03 \|$' '^\| grid, layers=4 \| 2\.00 \|'
     expect_stdout_contains '| layers=2 | 102 | 1 |
 | layers=4 | 31 | 7 |'
-    expect_no_stderr
     run_meshsweep replay --strategy grid --seeds 1 --json
     expect_only_stdout_contains 0 '"further_replicates":	4' '"best_value":	102' '"best_job":	7'
 }
@@ -117,8 +106,7 @@ replay__finished_sweep__like_a_table()
     # As declared, like a run, and not by the size of the values.
     sed -i '/^micro_batch/s/=.*/= [2, 4, 1, 8]/' sweep.toml
     expect_run only_status 3 run --progress none -d declared.db
-    run_meshsweep replay --strategy grid --seeds 1 -d declared.db
-    expect_only_stdout_matches 0 '^\| grid \| 2\.00 '
+    expect_said only_stdout_matches 0 '^\| grid \| 2\.00 ' replay --strategy grid --seeds 1 -d declared.db
 }
 
 replay__rules_of_another_file__exclude_candidates()
@@ -126,9 +114,8 @@ replay__rules_of_another_file__exclude_candidates()
     measured_table
     cp import.toml narrow.toml
     printf '[[rule]]\nname = "one"\nrequire = "kernel = 1"\n' >>narrow.toml
-    run_meshsweep replay -c narrow.toml --strategy grid --group-by layers --seeds 1
-    expect_only_stdout_contains 0 \
-        "3 groups, 15 configurations, 67 % of them failed; 1 group with none that runs; 15 jobs excluded by rules;"
+    expect_said only_stdout_contains 0 "3 groups, 15 configurations, 67 % of them failed; 1 group with none that runs; \
+15 jobs excluded by rules;" replay -c narrow.toml --strategy grid --group-by layers --seeds 1
 }
 
 replay__nothing_to_replay__said()

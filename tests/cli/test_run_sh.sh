@@ -4,7 +4,7 @@
 
 # A tree with run.sh and a tool that writes its arguments to `calls`, then does what the first line of `plan` says and
 # drops that line. The pauses between restarts go to `pauses` instead of being slept.
-stand_in_tree()
+stand_in_tree() # WORDS OF plan
 {
     mkdir -p tree/scripts tree/build
     cp "$source_dir/run.sh" tree/
@@ -23,22 +23,16 @@ END
         sed -i '1i #!/usr/bin/env bash' "tree/$program"
         chmod +x "tree/$program"
     done
+    plan "$@"
 }
 
-plan()
-{
-    printf '%s\n' "$@" >plan
-}
+plan() { printf '%s\n' "$@" >plan; }
 
-calls()
-{
-    wc -l <calls
-}
+calls() { wc -l <calls; }
 
 no_arguments__quickstart()
 {
-    stand_in_tree
-    plan 'echo winner; echo note >&2; exit 0'
+    stand_in_tree 'echo winner; echo note >&2; exit 0'
     expect_command status 0 tree/run.sh
     expect_stdout winner
     expect_stderr note
@@ -108,9 +102,8 @@ quickstart__tool_not_installed__says_how_to_run_it()
     path=$(echo "$PATH" | tr : '\n' | while read -r folder; do [ -x "$folder/meshsweep" ] || echo "$folder"; done |
         paste -sd :)
     plan 'touch results.db; exit 0' 'exit 0' 'exit 0'
-    run_command env PATH="$path" tree/run.sh
-    expect_only_stderr 0 'run.sh: meshsweep is not installed; run its commands as tree/run.sh best, '\
-'tree/run.sh status and so on'
+    expect_said_by only_stderr 0 'run.sh: meshsweep is not installed; run its commands as tree/run.sh best, '\
+'tree/run.sh status and so on' run_command env PATH="$path" tree/run.sh
     # Not after a wrong use: what it says of that is all.
     plan 'echo "unknown option --wrong" >&2; exit 2' 'exit 0' 'exit 0'
     expect_said_by only_stderr 2 'unknown option --wrong' run_command env PATH="$path" tree/run.sh --wrong
@@ -119,8 +112,7 @@ quickstart__tool_not_installed__says_how_to_run_it()
 
 crashed_twice__started_again_and_ends_well()
 {
-    stand_in_tree
-    plan 'kill -SEGV $$' 'exit 1' 'exit 0'
+    stand_in_tree 'kill -SEGV $$' 'exit 1' 'exit 0'
     run_command tree/run.sh
     expect_only_stderr_contains 0 'meshsweep ended with status 139; starting it again in 1 s'
     expect_stderr_contains 'meshsweep ended with status 1; starting it again in 2 s'
@@ -129,8 +121,7 @@ crashed_twice__started_again_and_ends_well()
 
 crashing_always__gives_up_with_the_status()
 {
-    stand_in_tree
-    plan 'exit 1' 'exit 1' 'exit 1' 'exit 1' 'exit 1' 'exit 134' 'exit 0'
+    stand_in_tree 'exit 1' 'exit 1' 'exit 1' 'exit 1' 'exit 1' 'exit 134' 'exit 0'
     run_command tree/run.sh
     expect_only_stderr_contains 134 'meshsweep ended with status 134 again; giving up after 5 restarts without progress'
     expect '[ "$(echo $(cat pauses))" = "1 2 4 8 16" ]'
@@ -147,8 +138,7 @@ progress__counts_the_restarts_anew()
 
 command_that_runs_no_jobs__not_started_again()
 {
-    stand_in_tree
-    plan 'exit 1' 'exit 0'
+    stand_in_tree 'exit 1' 'exit 0'
     expect_command silent 1 tree/run.sh status
     expect '[ "$(calls)" = 1 ]'
 }

@@ -7,8 +7,7 @@ CASE_SECONDS=120
 selftest__20_kills__nothing_lost_and_nothing_left()
 {
     expect_run status 0 selftest --kills 20 --jobs 60 --seed 1
-    expect_stdout_matches '^20 kills survived in [1-9][0-9]* sweeps? of 60 jobs \(seed 1, [0-9.]+ s\):$'
-    expect_stdout_matches \
+    expect_stdout_matches '^20 kills survived in [1-9][0-9]* sweeps? of 60 jobs \(seed 1, [0-9.]+ s\):$' \
         '^[0-9]*[1-9]0 jobs, each in one final state with its own number; [0-9]+ attempts, of which [0-9]+ were lost'
     expect_stderr_contains 'meshsweep: 20 of 20 kills'
     expect "! ls -d meshsweep-selftest.* 2>/dev/null"
@@ -90,16 +89,22 @@ killed_runner__nobody_comes_after_it__its_empty_group_is_removed()
     expect "! grep -q 'meshsweep:gone:1-$dead:' groups"
 }
 
-# Nothing tells whose it is but the cgroup that it is in.
-killed_runner__grandchild_without_environment__ended()
+# Jobs whose grandchild has neither environment nor session nor parent in common with the runner.
+lone_grandchild()
 {
-    find_group
     small_sweep sweep.toml
     sed -i 's/^command = .*/&\ngrace = "100ms"/' sweep.toml
     cat >job.sh <<'END'
 env -i setsid sh -c 'sh -c "echo \$\$ >grandchild; exec /bin/sleep 300" & exit' &
 exec sleep 300
 END
+}
+
+# Nothing tells whose it is but the cgroup that it is in.
+killed_runner__grandchild_without_environment__ended()
+{
+    find_group
+    lone_grandchild
     start_until "[ -s grandchild ]" 20 run --progress none
     wait_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running'\" 2>/dev/null)\" = 1 ]" 20
     pid=$(cat grandchild)
@@ -116,12 +121,7 @@ start_without_cgroup()
     local user=65534
     [ "$(id -u)" -eq 0 ] || user=$(id -u)
     [ "$user" != 65534 ] || { chown "$user" . && chmod 711 ..; }
-    small_sweep sweep.toml
-    sed -i 's/^command = .*/&\ngrace = "100ms"/' sweep.toml
-    cat >job.sh <<'SH'
-env -i setsid sh -c 'sh -c "echo \$\$ >grandchild; exec /bin/sleep 211" & exit' &
-exec sleep 211
-SH
+    lone_grandchild
     as_ordinary_user=(setpriv --reuid="$user" --regid="$user" --clear-groups)
     [ "$(id -u)" -eq 0 ] || as_ordinary_user=()
     "${as_ordinary_user[@]}" true 2>/dev/null || skip "no other user can be taken on"
@@ -143,11 +143,6 @@ guardian_pid()
     done
 }
 
-kill_runner()
-{
-    end_command KILL only_stderr 137
-}
-
 expect_grandchild_ended()
 {
     wait_until "! kill -0 $grandchild 2>/dev/null || grep -q '^State:.Z' /proc/$grandchild/status" 10
@@ -156,7 +151,7 @@ expect_grandchild_ended()
 killed_runner__ordinary_user_and_nothing_in_common__ended_by_the_guardian()
 {
     start_without_cgroup
-    kill_runner
+    end_command KILL only_stderr 137
     expect_grandchild_ended
 }
 
@@ -164,7 +159,7 @@ killed_runner__its_guardian_too__ended_by_the_next_start()
 {
     start_without_cgroup
     kill -KILL "$(guardian_pid)"
-    kill_runner
+    end_command KILL only_stderr 137
     expect "kill -0 $grandchild"
     echo 'echo "score: 1"' >job.sh
     expect_command only_stderr 0 "${as_ordinary_user[@]}" "$meshsweep" run --progress none
