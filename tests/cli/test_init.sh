@@ -252,10 +252,8 @@ print(a.batch_size, a.lr, a.fused, a.bf16, a.pad_to, os.environ["WORKERS"], "too
 END
     expect_run only_stderr 0 init batch_size=4,8 lr=1e-3 fused=true,false bf16=false,true WORKERS=2 \
         -- python3 train.py --pad_to=8
-    expect_file_contains sweep.toml \
-        'command = "python3 train.py --pad_to=8 --batch-size={batch_size} --lr={lr} {fused!r} {bf16!r}"'
-    expect_file_contains sweep.toml 'env = { WORKERS = "{WORKERS}" }' 'fused = ["--fused", ""]'
-    expect_file_contains sweep.toml 'bf16 = ["--no-bf16", "--bf16"]'
+    expect_file_contains sweep.toml 'command = "python3 train.py --pad_to=8 --batch-size={batch_size} --lr={lr} '\
+'{fused!r} {bf16!r}"' 'env = { WORKERS = "{WORKERS}" }' 'fused = ["--fused", ""]' 'bf16 = ["--no-bf16", "--bf16"]'
     run_silently 0
     expect_sql '8|ok' "SELECT count(*), min(state) FROM job WHERE state = 'ok'"
     expect '[ "$(cat results.db.d/*/*/output.log | sort | head -n 1)" = "4 0.001 False False 8 2 took: 3 ms" ]'
@@ -290,16 +288,14 @@ command__gives_a_value_of_an_axis__takes_its_place()
 num_devices_per_host = 8'
     # A switch that is swept is a word or none; options with underscores stay as they are.
     run_meshsweep init -o - bf16=true,false num_layers=2 -- accelerate launch --num_processes 4 train.py --bf16 --a_b c
-    expect_only_stdout_contains 0 \
-        '"accelerate launch --num_processes {gpus} train.py --a_b c {bf16!r} --num_layers={num_layers}"'
-    expect_stdout_contains 'bf16 = ["--bf16", ""]' 'num_devices_per_host = 4'
+    expect_only_stdout_contains 0 '"accelerate launch --num_processes {gpus} train.py --a_b c {bf16!r} '\
+'--num_layers={num_layers}"' 'bf16 = ["--bf16", ""]' 'num_devices_per_host = 4'
     # Devices may be swept, and a launcher's option is not the program's.
     run_meshsweep init -o - nproc_per_node=1,2 optim.lr=1,2 -- torchrun --nproc_per_node 8 -m a.train optim.lr=3
     expect_only_stdout_contains 0 '"--nproc_per_node", "{gpus_per_node}", "-m", "a.train", "optim.lr={optim.lr}"]'
     expect_stdout_contains 'num_devices_per_host = [1, 2]' 'name = "a.train"'
-    run_meshsweep init -o - mixed_precision=fp16,bf16 \
-        -- accelerate launch --num_processes 2 --mixed_precision fp16 train.py --lr 1
-    expect_only_stdout_contains 0 '"--mixed_precision", "{mixed_precision}", "train.py", "--lr", "1"]'
+    expect_said only_stdout_contains 0 '"--mixed_precision", "{mixed_precision}", "train.py", "--lr", "1"]' init -o - \
+        mixed_precision=fp16,bf16 -- accelerate launch --num_processes 2 --mixed_precision fp16 train.py --lr 1
     run_meshsweep init -o - n=5,6 -- mpirun -np 4 ./train -n 3
     expect_only_stdout_contains 0 'command = ["mpirun", "-np", "{gpus}", "./train", "-n", "{n}"]'
     # Some scripts start their processes themselves.
@@ -329,24 +325,20 @@ command__of_a_framework__as_its_launcher_takes_it()
     expect_only_stdout_contains 0 '["swift", "sft", "--model", "Q", "--per_device_train_batch_size", "{per_device_tr'
     expect_stdout_contains 'env = { PYTORCH_CUDA_ALLOC_CONF = "a:\"b\"", NPROC_PER_NODE = "{gpus_per_node}" }'
     expect_stdout_contains 'num_devices_per_host = 8' 'name = "sft"'
-    run_meshsweep init -o - lr=1,2 NPROC_PER_NODE=4,8 \
-        --script 'env NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train a.yaml'
-    expect_only_stdout_contains 0 'command = ["llamafactory-cli", "train", "a.yaml", "lr={lr}"]'
-    expect_stdout_contains 'env = { NNODES = "{nodes}", NPROC_PER_NODE = "{gpus_per_node}" }'
-    expect_stdout_contains 'num_hosts = 2
+    expect_said only_stdout_contains 0 'command = ["llamafactory-cli", "train", "a.yaml", "lr={lr}"]' init -o - lr=1,2 \
+        NPROC_PER_NODE=4,8 --script 'env NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train a.yaml'
+    expect_stdout_contains 'env = { NNODES = "{nodes}", NPROC_PER_NODE = "{gpus_per_node}" }' 'num_hosts = 2
 num_devices_per_host = [4, 8]'
     run_meshsweep init -o - batch_size=1,2 -- tune run --nproc_per_node 8 full_finetune --config llama3/8B_full
     expect_only_stdout_contains 0 '"full_finetune", "--config", "llama3/8B_full", "batch_size={batch_size}"]'
     expect_stdout_contains 'name = "full_finetune"'
-    run_meshsweep init -o - tp=1,2 -- colossalai run --nproc_per_node 8 benchmark.py -p 3d --tp 4
-    expect_only_stdout_contains 0 \
-        '["colossalai", "run", "--nproc_per_node", "{gpus_per_node}", "benchmark.py", "-p", "3d", "--tp", "{tp}"]'
+    expect_said only_stdout_contains 0 '["colossalai", "run", "--nproc_per_node", "{gpus_per_node}", "benchmark.py", '\
+'"-p", "3d", "--tp", "{tp}"]' init -o - tp=1,2 -- colossalai run --nproc_per_node 8 benchmark.py -p 3d --tp 4
     run_meshsweep init -o - lr=1,2 -- composer -n 8 train.py 7b.yaml batch=512
     expect_only_stdout_contains 0 '["composer", "-n", "{gpus_per_node}", "train.py", "7b.yaml", "batch=512", "lr={lr}"]'
-    run_meshsweep init -o - micro_batch_size=1,2 flash=true,false \
-        -- axolotl train a.yml --flash --launcher torchrun -- --nproc_per_node=8
-    expect_only_stdout_contains 0 '"axolotl train a.yml --launcher torchrun --micro-batch-size={micro_batch_size} '\
-'{flash!r} -- --nproc_per_node={gpus_per_node}"'
+    expect_said only_stdout_contains 0 '"axolotl train a.yml --launcher torchrun '\
+'--micro-batch-size={micro_batch_size} {flash!r} -- --nproc_per_node={gpus_per_node}"' init -o - micro_batch_size=1,2 \
+        flash=true,false -- axolotl train a.yml --flash --launcher torchrun -- --nproc_per_node=8
     # A variable may be the axis.
     expect_said only_stdout_contains 0 'command = ["./train"]
 env = { OMP_NUM_THREADS = "{OMP_NUM_THREADS}" }' init -o - OMP_NUM_THREADS=1,4 -- OMP_NUM_THREADS=2 ./train
@@ -580,9 +572,8 @@ END
     draft wandb.csv '3 rows: 1 ok, 1 failed, 1 refused'
     expect_sql '12345.5|2.31|8|0.001|123000' "SELECT throughput, loss, batch_size, lr,
         (SELECT max(duration_ms) FROM attempt WHERE state = 'ok') FROM results WHERE state = 'ok'"
-    expect_file_contains wandb.toml 'objective = "max:throughput"'
-    expect_file_contains wandb.toml '# Left out, because every row has its own value or all have the same: Name, '\
-'User, Created'
+    expect_file_contains wandb.toml 'objective = "max:throughput"' '# Left out, because every row has its own value '\
+'or all have the same: Name, User, Created'
     rm -f results.db*
     cat >optuna.csv <<'END'
 number,value,datetime_start,duration,params_batch_size,params_lr,state
@@ -632,13 +623,12 @@ throughput|1234.5 2000.0 3456.0' "SELECT name, group_concat(value, ' ') FROM
     draft both.csv '4 rows: 3 ok, 0 failed, 1 refused'
     # The columns of a cluster have the names that rules and predictions know.
     printf 'gpu,nodes,gpus,tp,tok_s_gpu,result\nH100,2,16,2,900,✓\nH100,1,8,2,1000,✓\nH100,1,8,4,1100,✓\n' >nodes.csv
-    expect_run only_stdout 0 init --from-table nodes.csv -o -
-    expect_stdout_contains '[import.cluster_spec]
+    expect_said only_stdout_contains 0 '[import.cluster_spec]
 num_devices_per_host = "(gpus) / (nodes)"
 device = "gpu"
 num_hosts = "nodes"
 gpus = "gpus"
-[import.parallel_spec]'
+[import.parallel_spec]' init --from-table nodes.csv -o -
     expect_stdout_contains '[job.metrics.tok_s_gpu]
 unit = "tokens/s/gpu"'
     expect_said only_stderr_contains 1 'absent.csv' init --from-table absent.csv
@@ -667,9 +657,8 @@ nobody_to_ask__what_is_missing__said()
     expect_said only_stderr 2 'meshsweep: init: micro_batch: write an axis as KEY=VALUE,VALUE,…, for example '\
 'micro_batch=1,2,4' init micro_batch -- true
     for range in 0..4 1,2...8 -3..-1; do
-        expect_run only_stderr 2 init -o - "workers=$range" -- true
-        expect_stderr "meshsweep: init: workers=$range: ranges such as ${range#1,} are not understood; name each \
-value, for example workers=1,2,4"
+        expect_said only_stderr 2 "meshsweep: init: workers=$range: ranges such as ${range#1,} are not understood; \
+name each value, for example workers=1,2,4" init -o - "workers=$range" -- true
     done
     expect_said only_stdout_contains 0 'data = ["a..b", "../x", "v1..2"]' init -o - data=a..b,../x,v1..2 -- true
     expect_said only_stderr_contains 2 'a boolean in one place' init -o - a=true,2 -- true

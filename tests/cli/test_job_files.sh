@@ -11,10 +11,7 @@ sweep_of() # VALUES
         job.metrics.v: regex='v: ([0-9]+)' training_spec: "x = [$1]" retry: backoff=1ms >sweep.toml
 }
 
-expect_values() # LINES
-{
-    expect_sql "$1" "SELECT x, state, v FROM results ORDER BY x"
-}
+expect_values() { expect_sql "$1" "SELECT x, state, v FROM results ORDER BY x"; } # LINES
 
 links__in_place_of_what_the_runner_writes__not_followed()
 {
@@ -70,9 +67,7 @@ END
 
 pipe__in_place_of_metrics_and_files__said()
 {
-    sweep_of 1 <<'END'
-mkfifo "$MESHSWEEP_METRICS" "$MESHSWEEP_JOB_DIR/out.json"
-END
+    sweep_of 1 <<<'mkfifo "$MESHSWEEP_METRICS" "$MESHSWEEP_JOB_DIR/out.json"'
     printf '[job.metrics.w]\njson = "w"\nfile = "out.json"\n' >>sweep.toml
     expect_command only_status 3 timeout 30 "$meshsweep" run --progress none
     expect_sql "no-metric|1" "SELECT failure,
@@ -151,9 +146,7 @@ links__of_the_user__files_of_jobs_lie_behind_them()
 {
     mkdir elsewhere
     ln -s elsewhere results.db.d
-    sweep_of "1, 2" <<'END'
-echo "v: $1"
-END
+    sweep_of "1, 2" <<<'echo "v: $1"'
     run_silently 0
     expect_values "1|ok|1.0
 2|ok|2.0"

@@ -83,9 +83,8 @@ log__cut_after_a_runner_was_killed__said_and_gone_on_from()
         rm -rf results.db*
         expect_after only_status 137 run_killed runner-ended run --progress none
         truncate -s "$bytes" results.db-wal
-        expect_run only_stderr 0 run --progress none
-        expect_stderr 'meshsweep: another program has truncated results.db-wal since the last run; the newest records '\
-'are lost, and their jobs run again'
+        expect_said only_stderr 0 'meshsweep: another program has truncated results.db-wal since the last run; the '\
+'newest records are lost, and their jobs run again' run --progress none
         expect_sql "ok" "PRAGMA integrity_check"
         expect_sql "4" "SELECT count(*) FROM job WHERE state = 'ok'"
     done
@@ -132,9 +131,8 @@ LIMIT 5000) INSERT INTO a SELECT x, x FROM c; PRAGMA wal_checkpoint(RESTART); PR
     exec 8>&- 9>&-
     truncate -s 0 results.db-wal
     for _ in 1 2; do
-        expect_run only_stderr 1 run --progress none
-        expect_stderr_contains 'another program has truncated results.db-wal while it was being copied into the '\
-'database: the database'
+        expect_said only_stderr_contains 1 'another program has truncated results.db-wal while it was being copied '\
+'into the database: the database' run --progress none
     done
 }
 

@@ -2,10 +2,7 @@
 # The manual page and the completions: every command and option is there, and the programs that read them do.
 . "${0%/*}/lib.sh"
 
-command_names()
-{
-    "$meshsweep" --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'
-}
+command_names() { "$meshsweep" --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'; }
 
 manual__page__every_command_and_no_warning()
 {
@@ -97,9 +94,8 @@ completions__other_shells__every_command()
     if command -v zsh >/dev/null; then
         expect "zsh -n .stdout"
     fi
-    run_meshsweep completion fish
-    expect_only_stdout_contains 0 \
-        "complete -c meshsweep -n '__fish_seen_subcommand_from run' -l config -s c -d 'the sweep file' -r -F"
+    expect_said only_stdout_contains 0 "complete -c meshsweep -n '__fish_seen_subcommand_from run' -l config -s c -d \
+'the sweep file' -r -F" completion fish
     for name in $(command_names); do
         expect "grep -q -e '-n __fish_use_subcommand -a $name ' .stdout"
     done
@@ -111,7 +107,6 @@ completions__other_shells__every_command()
 # All that is offered is taken.
 bash_completion__values__all_taken()
 {
-    local value
     small_run
     "$meshsweep" completion bash >completion.bash
     words_of() { sed -n "s/^ *$1=.*-W '\\([^']*\\)'.*/\\1/p" completion.bash; }
@@ -157,10 +152,7 @@ recorded_sweep()
 }
 
 # All that is offered of WHAT where those words are typed; "" is nothing.
-offered() # TEXT WHAT WORD...
-{
-    expect_said only_stdout 0 "$1" completion "$2" -- "${@:3}"
-}
+offered() { expect_said only_stdout 0 "$1" completion "$2" -- "${@:3}"; } # TEXT WHAT WORD...
 
 offers__database_and_file__names_and_numbers()
 {

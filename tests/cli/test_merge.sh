@@ -42,8 +42,7 @@ two_sweeps__merged__jobs_of_the_newest_in_it_and_the_others_told()
         expect_run status 0 merge "$first.db" "$second.db" -o "from-$first.db"
         expect_stdout "from-$first.db: 6 new jobs, 5 new attempts"
         expect_stderr "meshsweep: 4 of its jobs belong to sweeps older than the newest, listed by: meshsweep results \
---all -d \
-from-$first.db"
+--all -d from-$first.db"
         expect_sql '4|2
 5|1' "SELECT n, attempts FROM results WHERE in_sweep ORDER BY n" "from-$first.db"
     done
@@ -341,9 +340,8 @@ shard__wrong__told_with_an_example()
 {
     small_sweep
     for wrong in 0/8 9/8 3/0 third 3 3/8/1 -1/8 / 3/; do
-        run_meshsweep plan --shard="$wrong"
-        expect_only_stderr 2 "meshsweep: --shard $wrong: must be K/N, part K of N parts, with 1 <= K <= N <= 10000; \
-the third of eight is --shard 3/8"
+        expect_said only_stderr 2 "meshsweep: --shard $wrong: must be K/N, part K of N parts, with 1 <= K <= N <= \
+10000; the third of eight is --shard 3/8" plan --shard="$wrong"
     done
 }
 
@@ -404,9 +402,8 @@ pull__wrong__told_and_nothing_changed()
     run_meshsweep pull node1:missing.db -d a.db
     expect_only_stderr 1 "no such file
 meshsweep: pull: node1:missing.db: no copy could be made there (\`$PWD/ssh\` ended with status 1); nothing was merged"
-    run_meshsweep pull --ssh false node1:b.db -d a.db
-    expect_only_stderr 1 "meshsweep: pull: node1:b.db: no copy could be made there (\`false\` ended with status 1); \
-nothing was merged"
+    expect_said only_stderr 1 "meshsweep: pull: node1:b.db: no copy could be made there (\`false\` ended with status \
+1); nothing was merged" pull --ssh false node1:b.db -d a.db
     expect_said only_stderr 2 'meshsweep: pull: a.db is the database to merge into; name another with -d' \
         pull a.db -d a.db
     expect_sql 3 "SELECT count(*) FROM attempt" a.db

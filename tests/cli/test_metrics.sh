@@ -16,10 +16,7 @@ job_lines() # OBJECTIVE WORD...: of [job.metrics]
     echo ']' >>sweep.toml
 }
 
-regex_metric()
-{
-    printf '[job.metrics.%s]\nregex = "%s: ([-+.0-9a-zA-Z]+)"\n' "$1" "$1"
-}
+regex_metric() { printf '[job.metrics.%s]\nregex = "%s: ([-+.0-9a-zA-Z]+)"\n' "$1" "$1"; }
 
 # --- readers ---
 
@@ -28,9 +25,7 @@ metrics_file__of_another_database__is_nobodys()
 {
     mkdir -p results.db.d/slots
     echo '{"v": 5}' >results.db.d/slots/attempt-1.metrics.jsonl
-    job_lines '' <<'END'
-echo nothing to report
-END
+    job_lines '' <<<'echo nothing to report'
     run_silently 0
     expect_sql "ok|0" "SELECT state, (SELECT count(*) FROM metric) FROM job"
 }
@@ -142,9 +137,7 @@ END
 # A job of very many steps: what is kept is even, what is not kept is said.
 steps__a_million__thinned_and_said()
 {
-    job_lines 'objective = "min:loss"' job.metrics.loss: take=min <<'END'
-awk -f steps.awk >$MESHSWEEP_METRICS
-END
+    job_lines 'objective = "min:loss"' job.metrics.loss: take=min <<<'awk -f steps.awk >$MESHSWEEP_METRICS'
     cat >steps.awk <<'END'
 BEGIN { for (i = 0; i < 1e6; i++) printf "{\"step\": %d, \"loss\": %d, \"b\": 1}\n", i, i == 77777 ? -5 : 1 }
 END

@@ -122,9 +122,8 @@ older_version__backup__as_it_is()
 older_version__merged__says_what_to_do()
 {
     old_database 7
-    run_meshsweep merge results.db -o all.db
-    expect_only_stderr 1 "meshsweep: merging results.db: database results.db: its schema version 7 is older than this \
-program's $newest; \`meshsweep upgrade results.db\` upgrades it, and keeps a copy"
+    expect_said only_stderr 1 "meshsweep: merging results.db: database results.db: its schema version 7 is older than \
+this program's $newest; \`meshsweep upgrade results.db\` upgrades it, and keeps a copy" merge results.db -o all.db
 }
 
 # One that is too large to be copied for each reader.

@@ -57,9 +57,8 @@ hard_link__dead_runner_left_its_log__other_name_named()
     touch go
     expect "[ -s results.db-wal ]"
     ln results.db hard.db
-    run_meshsweep run --progress none -d hard.db
-    expect_only_stderr 1 "meshsweep: database hard.db: it is also $PWD/results.db, and its newest records are next to \
-that name; start again with -d $PWD/results.db"
+    expect_said only_stderr 1 "meshsweep: database hard.db: it is also $PWD/results.db, and its newest records are \
+next to that name; start again with -d $PWD/results.db" run --progress none -d hard.db
     expect_no_file hard.db-wal
     run_ended 0
     expect_sql "4|ok" "SELECT count(*), state FROM job GROUP BY state"
@@ -70,10 +69,8 @@ lock__symbolic_link__not_followed()
     small_sweep
     echo precious >file
     ln -s file results.db.lock
-    run_meshsweep run --progress none
-    expect_only_stderr 1 "meshsweep: database results.db: $PWD/results.db.lock is not a lock file of meshsweep; name \
-another database \
-with -d, or remove that file"
+    expect_said only_stderr 1 "meshsweep: database results.db: $PWD/results.db.lock is not a lock file of meshsweep; \
+name another database with -d, or remove that file" run --progress none
     expect_file_contains file precious
     expect_no_file results.db
     rm results.db.lock
@@ -95,10 +92,9 @@ deleted_database__next_run__points_to_what_was_saved()
     rm results.db
     touch go
     wait_command only_stderr_contains 1 "its contents are saved in results.db.saved"
-    expect_run only_stderr 0 run --progress none
-    expect_stderr "meshsweep: new database results.db: results.db.saved has the contents of the earlier database of \
-this name, which was \
-deleted, moved or replaced while in use; to continue from it, stop, move it to the name of the new one and start again"
+    expect_said only_stderr 0 "meshsweep: new database results.db: results.db.saved has the contents of the earlier \
+database of this name, which was deleted, moved or replaced while in use; to continue from it, stop, move it to the \
+name of the new one and start again" run --progress none
     expect_sql "4|ok" "SELECT count(*), state FROM job GROUP BY state"
     run_silently 0
     mv results.db.saved results.db

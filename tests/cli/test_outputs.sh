@@ -93,9 +93,8 @@ output_file__another_database__refused()
 merge__into_its_own_source__said_plainly()
 {
     finished_before
-    run_meshsweep merge results.db -o results.db
-    expect_only_stderr 2 'meshsweep: merge: results.db is both a database to merge and the one to merge into; name '\
-'another with -o'
+    expect_said only_stderr 2 'meshsweep: merge: results.db is both a database to merge and the one to merge into; '\
+'name another with -o' merge results.db -o results.db
     expect_untouched merge
 }
 
@@ -125,10 +124,8 @@ lock__name_taken_by_another_file__refused()
 {
     small_sweep
     echo '{"dependencies": {}}' >package.lock
-    expect_run only_stderr 1 run -d package --progress none
-    expect_stderr_matches 'database package: .*/package.lock is not a lock file of meshsweep; name another database '\
-'with -d, or '\
-'remove that file'
+    expect_said only_stderr_matches 1 'database package: .*/package.lock is not a lock file of meshsweep; name '\
+'another database with -d, or remove that file' run -d package --progress none
     expect_file_contains package.lock dependencies
     expect_no_file package
 }

@@ -169,7 +169,6 @@ END
 
 placeholders__odd__plain_text_unless_they_name_a_key()
 {
-    local text
     for text in '{' '{{' '{}' '{{}}' '${x}' '{x' 'x}' '{0}' '{ print }' '{1..8}' '{x,y}' '{{ x }' '{ x }' '{x }' \
         '{ x}' '{x:>5}' '$x'; do
         small_sweep sweep.toml

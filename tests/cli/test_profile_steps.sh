@@ -22,9 +22,8 @@ start_profile_step__samples_before__do_not_count()
     expect_sql "36.0|3" "SELECT value, count FROM summary" none.db
     # Two of them, and the last alone where the first that counts never comes; all are kept as samples.
     run_ended 0 --start-profile-step 2 -d two.db
-    expect_sql "4.0|2|4|0" \
-        "SELECT value, count, (SELECT count(*) FROM metric), (SELECT count(*) FROM search) FROM summary" \
-        two.db
+    expect_sql "4.0|2|4|0" "SELECT value, count, (SELECT count(*) FROM metric), (SELECT count(*) FROM search) FROM \
+summary" two.db
     sed -i '1i start_profile_step = 9' sweep.toml
     sed -i '1i [search]' sweep.toml
     sed -i '3{/^\[search\]$/d}' sweep.toml

@@ -248,9 +248,8 @@ objective__against_the_direction__refused()
 {
     printf '%s\n' 'profile = "deepspeed"' '[sweep]' 'objective = "max:latency"' '[job]' 'command = ["true"]' \
         '[training_spec]' 'x = 1' >sweep.toml
-    run_meshsweep check -c sweep.toml
-    expect_only_stderr_contains 2 \
-        'sweep.toml:3:13: objective: "max:latency" contradicts better = "min" of "latency" (profile deepspeed:'
+    expect_said only_stderr_contains 2 'sweep.toml:3:13: objective: "max:latency" contradicts better = "min" of '\
+'"latency" (profile deepspeed:' check -c sweep.toml
 }
 
 profile_metric__warm_up_changed__still_read()

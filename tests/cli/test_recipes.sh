@@ -54,10 +54,7 @@ run_framework() # RECIPE
 }
 
 # Prints what is missing or too much.
-expect_given()
-{
-    diff -u - given || fail "the files of the jobs are not as expected"
-}
+expect_given() { diff -u - given || fail "the files of the jobs are not as expected"; }
 
 each_recipe__run__its_axes_reach_the_files()
 {

@@ -17,10 +17,7 @@ sleep 300 & wait
 END
 }
 
-is_gone() # PID
-{
-    ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"
-}
+is_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"; } # PID
 
 timeout__calls_refused__asked_to_end_and_nothing_left()
 {

@@ -8,10 +8,7 @@ fi
 . "${0%/*}/lib.sh"
 . "${0%/*}/fixture.sh"
 
-browser()
-{
-    type -P chromium || type -P chromium-browser || type -P google-chrome
-}
+browser() { type -P chromium || type -P chromium-browser || type -P google-chrome; }
 
 needs_browser()
 {

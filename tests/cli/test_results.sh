@@ -32,9 +32,8 @@ results__constant_key_called_as_a_column_of_a_job__does_not_hide_that()
 results__where_sort_columns__csv()
 {
     fixture_database
-    run_meshsweep results --where "throughput > 10 OR state = 'pending'" --sort throughput:desc \
-        --columns job,TP,throughput --format csv
-    expect_only_stdout 0 $'job,tp,throughput\r\n1,1,100.0\r\n2,1,99.0\r\n3,2,50.0\r\n8,2,\r'
+    expect_said only_stdout 0 $'job,tp,throughput\r\n1,1,100.0\r\n2,1,99.0\r\n3,2,50.0\r\n8,2,\r' results --where \
+        "throughput > 10 OR state = 'pending'" --sort throughput:desc --columns job,TP,throughput --format csv
 }
 
 # The order is the same whether or not an index gives the first rows: as many of them as are wanted. What a failed job

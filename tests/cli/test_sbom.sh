@@ -17,10 +17,7 @@ check_sbom() # FILE
 }
 
 # Value of the document, by a Python expression on it.
-of_sbom() # EXPRESSION
-{
-    python3 -c "import json; d = json.load(open('sbom.json')); print($1)"
-}
+of_sbom() { python3 -c "import json; d = json.load(open('sbom.json')); print($1)"; } # EXPRESSION
 
 # Packages without a licence, although their copyright is on this machine.
 unlicensed()

@@ -162,9 +162,8 @@ run__other_seed__other_models()
 run__model_space_forgotten__said()
 {
     tiny_space
-    expect_run only_stderr 2 run
-    expect_stderr 'meshsweep: sweep.toml: its models are in [model_space]; sweep them with --search-model, or print '\
-'them with meshsweep search-model'
+    expect_said only_stderr 2 'meshsweep: sweep.toml: its models are in [model_space]; sweep them with '\
+'--search-model, or print them with meshsweep search-model' run
     expect_no_file results.db
 }
 

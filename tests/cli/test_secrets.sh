@@ -85,9 +85,8 @@ secrets__of_a_command_on_the_command_line__not_recorded()
         --token=lambda-Long-9 --db-pass lambda-Long-9 https://me:url-Gamma-3@h
     expect "grep -q -e '--api-key opt-Alpha-1 opt-Beta-22' given"
     expect_nothing_recorded
-    run_meshsweep run --progress none --command "sh ./job.sh {x} {y} --api-key 'opt-Alpha-1' \
---password=\"opt-Beta-22\"; WANDB_KEY=theta-Line-8 true"
-    expect_only_stderr_contains 0 'all jobs are new for that alone'
+    expect_said only_stderr_contains 0 'all jobs are new for that alone' run --progress none --command \
+        "sh ./job.sh {x} {y} --api-key 'opt-Alpha-1' --password=\"opt-Beta-22\"; WANDB_KEY=theta-Line-8 true"
     expect_stderr_lacks Alpha Beta theta
     expect "tail -n 1 given | grep -q -e '--api-key opt-Alpha-1 --password=opt-Beta-22'"
     expect_nothing_recorded
@@ -97,9 +96,8 @@ best__where_secrets_were_left_out__says_so()
 {
     secret_sweep
     run_silently 3
-    expect_run only_stdout 0 best
-    expect_stdout_contains "--api-key '[redacted]' '--password=[redacted]' 'https://me:[redacted]@host.example/x' \
-'[redacted]'"
+    expect_said only_stdout_contains 0 "--api-key '[redacted]' '--password=[redacted]' \
+'https://me:[redacted]@host.example/x' '[redacted]'" best
     expect_stdout_contains "secrets are left out; fill them in before you run it: WANDB_API_KEY, PLAIN, --api-key, \
 --password, https://me, argument 8, Bearer, --token"
     expect_no_secrets .stdout
@@ -123,8 +121,7 @@ deepspeed__winner_whose_command_has_secrets__launched_with_them()
     printf '%s\n' '#!/bin/sh' 'echo "$@" >>given' 'exec deepspeed "$@"' >launch.sh
     chmod +x launch.sh
     expect_run status 7 deepspeed --autotuning=run --launcher ./launch.sh --progress none train.py --deepspeed \
-        ds_config.json \
-        --api-key opt-Alpha-1 --password=opt-Beta-22 --mode exit-7
+        ds_config.json --api-key opt-Alpha-1 --password=opt-Beta-22 --mode exit-7
     expect_stdout_contains 'training with stage 1'
     expect_stderr_contains 'autotuning_results/cmd_optimal.txt, where its secrets are left out'
     expect "tail -n 1 given | grep -q -e '--api-key opt-Alpha-1 --password=opt-Beta-22 --mode exit-7$'"

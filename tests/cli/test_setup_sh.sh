@@ -28,10 +28,7 @@ apt_get()
     chmod +x path/apt-get
 }
 
-run_setup()
-{
-    run_command env PATH="$PWD/path" bash "$setup" "$@"
-}
+run_setup() { run_command env PATH="$PWD/path" bash "$setup" "$@"; }
 
 nothing_missing__silent_and_no_package_manager()
 {

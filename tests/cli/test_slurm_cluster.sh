@@ -77,7 +77,6 @@ many_jobs__in_arrays__each_once()
 
 node__killed__tried_again_elsewhere()
 {
-    local node
     cluster_sweep 1 'echo begun; [ "$MESHSWEEP_NUMBER" != 1 ] || sleep 100; echo "score: 1"' </dev/null
     start_until 'grep -qs begun results.db.d/*/1/output.log' 30 run --executor slurm --progress none
     node=$(squeue -h -o %N)
@@ -241,7 +240,6 @@ request__that_slurm_does_not_take__held_and_said_once()
 
 node__frozen_and_awake_again__late_attempt_writes_no_more()
 {
-    local node pids
     cluster
     printf '%s\n' 'echo >>begun' 'until [ "$MESHSWEEP_NUMBER" != 1 ] || [ -f go ]; do sleep 0.1; done' \
         'echo "$MESHSWEEP_NUMBER" >shared' 'echo "score: 1"' >late.sh

@@ -17,7 +17,6 @@ files_of_attempts()
 
 controller__that_lost_its_last_state__ended_attempts_stay_as_they_are()
 {
-    local i code before
     stand_in_sweep 4 'echo run >>"runs.{n}"; [ {n} != 2 ] || exit 7; echo "score: {n}"' </dev/null
     at_slurm 3
     before=$(files_of_attempts)

@@ -82,22 +82,20 @@ stages__asked_for_and_not_told__waits()
 {
     staged_sweep
     expect_said only_stdout_contains 0 '"open":	10' ask -d asked.db -c sweep.toml -n 30
-    run_meshsweep ask -d asked.db -c sweep.toml
-    expect_only_stderr_contains 4 'stage-by-stage waits for the results of jobs that were asked for: stage 1 of 2, '\
-'memory: '
+    expect_said only_stderr_contains 4 'stage-by-stage waits for the results of jobs that were asked for: stage 1 of '\
+'2, memory: ' ask -d asked.db -c sweep.toml
 }
 
 stages__replay__says_what_they_lose()
 {
     staged_sweep
     expect_run only_status 3 run --progress none --strategy grid
-    expect_run status 0 replay --strategy stage-by-stage,random --seeds 30
+    expect_run only_stdout 0 replay --strategy stage-by-stage,random --seeds 30
     expect_stdout_matches '^\| stage-by-stage \| '
     for against in random grid; do
         expect_stdout_matches \
             "^stage-by-stage finds [0-9.]+ % (worse|better) than $against among all keys at once with as many trials "
     done
-    expect_no_stderr
     # With a grid of the whole of each stage: micro-batch 8 of stage 3, then the bucket. Nothing is lost.
     sed -i 's/"random"/"grid"/; s/max_trials = 10/max_trials = 20/' sweep.toml
     run_meshsweep replay -c sweep.toml --strategy stage-by-stage --seeds 2 --json
@@ -120,20 +118,16 @@ stages__mistakes__told_with_their_places()
 '"grid"?'
     expect_problem 's/free = \["bucket"\]/free = ["bukcet"]/' \
         '24:9: free: no section has a key "bukcet"; did you mean "bucket"?'
-    expect_problem 's/free = \["zero_stage", "micro_batch"\]/free = ["micro_batch"]/' \
-        '13:1: "zero_stage" has 4 values but is not free in any stage of [search], so only the first would be '\
-'tried; add it '\
-'to `free` of a stage'
+    expect_problem 's/free = \["zero_stage", "micro_batch"\]/free = ["micro_batch"]/' '13:1: "zero_stage" has 4 '\
+'values but is not free in any stage of [search], so only the first would be tried; add it to `free` of a stage'
     expect_problem 's/max_trials = 10/max_trials = 0/' '21:14: max_trials must be from 1 to 1000000000, not 0'
     expect_problem '/max_trials = 4/d' '23:1: [[search.stage]] lacks "max_trials"'
     expect_problem 's/name = "memory"/nmae = "memory"/' \
         '18:1: unknown key "nmae" in [[search.stage]]; did you mean "name"?'
-    expect_problem '1s/^/[search]\nstrategy = "model"\n/' \
-        '2:12: strategy = "model" cannot be combined with [[search.stage]], where each stage has its own strategy; '\
-'remove one of them'
-    expect_problem '/^\[\[search/,$d; 1s/^/[search]\nstrategy = "stage-by-stage"\n/' \
-        '2:12: strategy = "stage-by-stage" needs [[search.stage]] tables with the free keys, the strategy '\
-'and the number of trials of each stage'
+    expect_problem '1s/^/[search]\nstrategy = "model"\n/' '2:12: strategy = "model" cannot be combined with '\
+'[[search.stage]], where each stage has its own strategy; remove one of them'
+    expect_problem '/^\[\[search/,$d; 1s/^/[search]\nstrategy = "stage-by-stage"\n/' '2:12: strategy = '\
+'"stage-by-stage" needs [[search.stage]] tables with the free keys, the strategy and the number of trials of each stage'
     expect_problem 's/^name = "stages"/&\nreplicate = ["bucket", "overlap"]/' \
         '25:9: free: "bucket" is a replicate key, so its jobs are one configuration'
 }

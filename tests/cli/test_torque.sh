@@ -54,10 +54,7 @@ cluster_sweep() # N COMMAND
         sweep.toml
 }
 
-run_at_torque()
-{
-    run_meshsweep run --progress none "$@"
-}
+run_at_torque() { run_meshsweep run --progress none "$@"; }
 
 sweep__of_all_kinds_of_ends__classified()
 {
