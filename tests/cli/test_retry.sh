@@ -3,19 +3,17 @@
 . "${0%/*}/lib.sh"
 
 # Two jobs, x = 1 and x = 2, that run ./job.sh X; job 1 fails until the file "well" is there.
-retry_sweep() # LINES FOR [retry]
+retry_sweep() # KEY=VALUE... OF [retry]
 {
     toml job: command='["/bin/sh", "job.sh", "{x}"]' training_spec: x=1,2 \
-        retry: "$1" >sweep.toml
+        retry: "$@" >sweep.toml
     printf '%s\n' 'echo "$1" >>ran' '[ "$1" = 2 ] || [ -e well ]' >job.sh
     : >ran
 }
 
 backoff__doubles_up_to_its_cap_and_others_go_first()
 {
-    retry_sweep 'exit = 4
-backoff = "100ms"
-backoff_max = 0.2'
+    retry_sweep exit=4 backoff=100ms backoff_max=0.2
     run_silently 3 -j 1
     expect "[ \"\$(xargs <ran)\" = '1 2 1 1 1' ]"
     expect_sql "2|1
@@ -28,8 +26,7 @@ ok||" "SELECT state, failure, due FROM job ORDER BY id"
 
 backoff__none__at_once()
 {
-    retry_sweep 'exit = 3
-backoff = 0'
+    retry_sweep exit=3 backoff=0
     run_silently 3 -j 1
     expect_sql 3 "SELECT count(*) FROM attempt WHERE job_id = 1"
 }
@@ -42,9 +39,7 @@ start_waiting()
 
 backoff__runner_killed__stands_in_the_database()
 {
-    retry_sweep 'exit = 2
-backoff = "1h"
-backoff_max = "2h"'
+    retry_sweep exit=2 backoff=1h backoff_max=2h
     start_waiting
     due=$(sql "SELECT due FROM job WHERE id = 1")
     expect_sql "pending|1" "SELECT job.state, due - ended = 3600000 FROM job JOIN attempt ON job_id = job.id
@@ -67,17 +62,14 @@ backoff_max = "2h"'
 
 backoff__waiting__status_tells_when_it_is_due()
 {
-    retry_sweep 'exit = 4
-backoff = "1h"
-backoff_max = "2h"'
+    retry_sweep exit=4 backoff=1h backoff_max=2h
     start_waiting
     end_command TERM only_stderr 143
     expect_said only_stdout_contains 0 'failed, to be retried' status
     expect_stdout_matches '^  job 1, attempt 2, in (1h|59m.*)$'
     expect_run only_stdout 0 status --json
-    mv .stdout status.json
-    expect_sql "1|1|2|1" "SELECT s->>'\$.retries_waiting', s->>'\$.retries[0].job', s->>'\$.retries[0].attempt',
-        s->>'\$.retries[0].due_in_ms' BETWEEN 3000000 AND 3600000 FROM (SELECT readfile('status.json') AS s)"
+    expect_json "1|1|2|1" retries_waiting retries[0].job retries[0].attempt \
+        "j ->> '$.retries[0].due_in_ms' BETWEEN 3000000 AND 3600000"
     sqlite3 -batch results.db "UPDATE job SET due = 1 WHERE id = 1"
     expect_said only_stdout_contains 0 '  job 1, attempt 2, now' status
 }
@@ -85,9 +77,7 @@ backoff_max = "2h"'
 # A clock that was set back must not make a job wait for years.
 backoff__due_beyond_what_the_policy_allows__at_once()
 {
-    retry_sweep 'exit = 2
-backoff = "20s"
-backoff_max = "20s"'
+    retry_sweep exit=2 backoff=20s backoff_max=20s
     start_waiting
     end_command TERM only_stderr 143
     touch well
@@ -98,9 +88,7 @@ backoff_max = "20s"'
 
 backoff__wrong__said_with_its_place()
 {
-    retry_sweep 'backoff = "soon"
-backoff_max = true
-backof = 1'
+    retry_sweep backoff=soon backoff_max=true backof=1
     expect_said only_stderr_matches 2 '^meshsweep: sweep.toml:6:11: backoff: "soon" is not a duration' check sweep.toml
     expect_stderr_matches '^meshsweep: sweep.toml:7:[0-9]+: .*backoff_max'
     expect_stderr_matches '^meshsweep: sweep.toml:8:1: unknown .*"backof"'
@@ -109,12 +97,13 @@ backof = 1'
 # Jobs 1 to 5 fail, each when it is run, until "well" is there; `ran` gets who ran.
 failed_sweep() # OPTIONS OF run
 {
-    retry_sweep 'backoff = 0'
+    retry_sweep backoff=0
     sed -i 's/x = .*/x = [1, 2, 3, 4, 5]/' sweep.toml
     printf '[sweep]\nobjective = "max:score"\n[job.metrics.score]\nregex = "score: (.)"\n' >>sweep.toml
     echo 'echo "$1" >>ran; [ -e well ] && echo "score: $1"' >job.sh
     run_it 3 "$@"
     : >ran
+    touch well
 }
 
 run_it() # STATUS OPTIONS
@@ -137,7 +126,6 @@ expect_jobs_run() # STATUS JOBS [OPTION...]
 retry_failed__with_a_limit__leaves_the_others_failed()
 {
     failed_sweep
-    touch well
     expect_jobs_run 3 '1 2' --retry-failed=exit --limit 2
     expect_sql 'failed|3
 ok|2' "SELECT state, count(*) FROM job GROUP BY 1"
@@ -151,7 +139,6 @@ ok|2' "SELECT state, count(*) FROM job GROUP BY 1"
 retry_failed__limit_and_jobs_never_run__in_the_order_of_the_file()
 {
     failed_sweep --only 'x IN (2, 3, 5)'
-    touch well
     expect_jobs_run 3 '1 2' --retry-failed --limit 2
     expect_jobs_run 3 '3' --retry-failed --limit 1 --only 'x > 2'
     expect_jobs_run 3 '4'
@@ -162,7 +149,6 @@ retry_failed__limit_and_jobs_never_run__in_the_order_of_the_file()
 retry_failed__limit_and_a_job_that_waits__goes_to_the_others()
 {
     failed_sweep
-    touch well
     sql "UPDATE job SET state = 'pending', failure = NULL WHERE id = 1;
         UPDATE job SET due = 1000 * strftime('%s') + 200000 WHERE id = 1"
     expect_jobs_run 3 '2 3' --retry-failed --limit 2
@@ -172,7 +158,6 @@ retry_failed__limit_and_a_job_that_waits__goes_to_the_others()
 retry_failed__limit_of_a_search__leaves_the_others_failed()
 {
     failed_sweep --strategy random --max-trials 3 --only 'x > 2'
-    touch well
     run_it 3 --strategy random --max-trials 3 --retry-failed --limit 1
     expect_sql 'failed|2
 ok|1
@@ -196,8 +181,7 @@ retry_failed__limit_and_killed__only_what_was_to_be_run_runs()
 
 search__trials_to_be_tried_again__waited_for_while_others_run()
 {
-    retry_sweep 'exit = 2
-backoff = "300ms"'
+    retry_sweep exit=2 backoff=300ms
     sed -i 's/x = .*/x = [1, 2, 3, 4]/' sweep.toml
     printf '[sweep]\nobjective = "max:score"\n[job.metrics.score]\nregex = "score: (.)"\n' >>sweep.toml
     echo 'echo "$1" >>ran; echo "score: $1"; [ "$1" -gt 2 ] || [ "$(grep -c "$1" ran)" -gt 1 ]' >job.sh
@@ -285,7 +269,7 @@ search__all_diverged__pauses_and_fails()
 # A job's own script tells; another's does not.
 script__changed_since_jobs_failed__said_and_with_changed_run_again()
 {
-    retry_sweep 'exit = 1'
+    retry_sweep exit=1
     sed -i 's/"job.sh"/"job{x}.sh"/' sweep.toml
     echo '[ -e well ] && echo $1 >>ran' | tee job1.sh >job2.sh
     run_silently 3
