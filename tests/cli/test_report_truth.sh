@@ -92,27 +92,12 @@ sentences__a_search_that_ended_beside_other_sweeps__true()
 # Replicates of configurations that compete in groups under a condition; of some, replicates fail or do not meet it.
 sentences__replicates_in_groups_under_a_condition__true()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-name = "before"
-objective = "max:rate"
-replicate = ["seed"]
-group_by = ["z"]
-subject_to = ["peak_memory <= 60"]
-[job]
-command = ["sh", "-c", '''[ {x}{seed} != 23 ] || exit 3
-    echo rate: $(({x} * 100 + {y} * {y} + {seed} * 7 % 5 * 3 + {z}))
-    echo peak_memory: $(({x} * 10 + {y} * 5 + {seed}))''']
-[job.metrics.rate]
-regex = "rate: ([0-9]+)"
-[job.metrics.peak_memory]
-regex = "peak_memory: ([0-9]+)"
-[[training_spec]]
-x = [1, 2, 4]
-y = [1, 3, 4, 5]
-z = [1, 2]
-seed = [1, 2, 3]
-END
+    toml sweep: name=before objective=max:rate replicate='["seed"]' group_by='["z"]' \
+        subject_to='["peak_memory <= 60"]' job: "command = [\"sh\", \"-c\", '''[ {x}{seed} != 23 ] || exit 3
+    echo rate: \$(({x} * 100 + {y} * {y} + {seed} * 7 % 5 * 3 + {z}))
+    echo peak_memory: \$(({x} * 10 + {y} * 5 + {seed}))''']" job.metrics.rate: regex='"rate: ([0-9]+)"' \
+        job.metrics.peak_memory: regex='"peak_memory: ([0-9]+)"' \
+        training_spec:: x=1,2,4 y=1,3,4,5 z=1,2 seed=1,2,3 >sweep.toml
     expect_run only_stderr 3 run -j4 --progress none --keep-going
     sentences_are_true results.db
     expect 'grep -q "replicates" report.html'
@@ -127,25 +112,11 @@ END
 # The lead in a group is by the samples of two jobs; one that is alone in its group is ahead of none.
 sentences__jobs_in_groups__true()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "min:time"
-group_by = ["layers"]
-[job]
-command = ["sh", "-c", '''for i in 1 2 3 4 5; do echo time: $(({x} * 50 + {layers} * 9 + i * {x})); done
-    echo peak_memory: $((100 * {layers} + {x} % 3))''']
-[job.metrics.time]
-regex = "time: ([0-9]+)"
-[job.metrics.peak_memory]
-regex = "peak_memory: ([0-9]+)"
-[[rule]]
-name = "alone"
-require = "layers < 4 or x = 2"
-[model]
-layers = [1, 2, 4]
-[parallel_spec]
-x = [1, 2, 3]
-END
+    toml sweep: objective=min:time group_by='["layers"]' job: "command = [\"sh\", \"-c\", '''
+    for i in 1 2 3 4 5; do echo time: \$(({x} * 50 + {layers} * 9 + i * {x})); done
+    echo peak_memory: \$((100 * {layers} + {x} % 3))''']" job.metrics.time: regex='"time: ([0-9]+)"' \
+        job.metrics.peak_memory: regex='"peak_memory: ([0-9]+)"' \
+        rule:: name=alone require='layers < 4 or x = 2' model: layers=1,2,4 parallel_spec: x=1,2,3 >sweep.toml
     run_ended 0
     sentences_are_true results.db
     expect_file_contains report.html '<td class=n>46.1 %<td class=n>40.9 %<td class=n>51.2 %<td><a href="#j1">1</a>'
@@ -157,32 +128,13 @@ END
 # limits it and what more would cost.
 sentences__groups_of_bytes_and_large_numbers__true()
 {
-    cat >sweep.toml <<'END'
-[sweep]
-objective = "max:rate"
-group_by = ["device_memory", "model.name"]
-[job]
-command = ["sh", "-c", '''[ $(({x} * {y})) -lt 12 ] || { echo CUDA out of memory; exit 1; }
-    for i in 1 2 3 4; do echo rate: $((6046000 + {x} * 7000 + {y} * 20000 + i * 300)).5; done
-    echo peak_memory: $(({x} * 2000000)) # {device_memory}''', "it's", "{name}"]
-[job.metrics.rate]
-regex = "rate: ([0-9.]+)"
-unit = "tokens/s"
-[job.metrics.peak_memory]
-regex = "peak_memory: ([0-9]+)"
-unit = "B"
-[cluster_spec]
-device_memory = [16777216, 8589934592]
-[[model]]
-name = "a, b"
-layers = 2
-[[model]]
-name = "<c>"
-layers = 3
-[parallel_spec]
-x = [1, 3, 6]
-y = [1, 2]
-END
+    toml sweep: objective=max:rate group_by=device_memory,model.name job: \
+        "command = [\"sh\", \"-c\", '''[ \$(({x} * {y})) -lt 12 ] || { echo CUDA out of memory; exit 1; }
+    for i in 1 2 3 4; do echo rate: \$((6046000 + {x} * 7000 + {y} * 20000 + i * 300)).5; done
+    echo peak_memory: \$(({x} * 2000000)) # {device_memory}''', \"it's\", \"{name}\"]" \
+        job.metrics.rate: regex='"rate: ([0-9.]+)"' unit=tokens/s job.metrics.peak_memory: \
+        regex='"peak_memory: ([0-9]+)"' unit=B cluster_spec: device_memory=16777216,8589934592 \
+        model:: name='"a, b"' layers=2 model:: name='"<c>"' layers=3 parallel_spec: x=1,3,6 y=1,2 >sweep.toml
     expect_run only_stderr 3 run -j4 --progress none --keep-going
     sentences_are_true results.db
     expect_file_contains report.html '<td>device_memory=<data title="16777216 B">16 MiB</data>, model.name=a, b<td'
@@ -325,13 +277,7 @@ truth__replicates__jobs_are_jobs()
         command='["sh", "-c", "[ {x}{seed} != 32 ] || exit 3; echo loss: $(({x} * 10 + {seed}))"]' \
         job.metrics.loss: regex='"loss: ([0-9]+)"' training_spec:: x=1,2,3 seed=1,2 >sweep.toml
     run_ended 3
-    report_tells_the_truth_but_for_winner
-}
-
-# The page names a configuration, and not a job, where these compete.
-report_tells_the_truth_but_for_winner()
-{
-    WINNER="AND 0" report_tells_the_truth
+    WINNER="AND 0" report_tells_the_truth # it names a configuration, and not a job, where these compete
 }
 
 truth__imported_table__every_row()
