@@ -6,11 +6,30 @@
 #include "space/match.h"
 #include "sweep_file/reader.h"
 #include "unit_test.h"
+#include "util/buffer.h"
 
 struct built {
     struct sweep *sweep;
     struct space *space;
 };
+
+/* "tp=2 recompute=full targets='q v' parts=['a']" as lines of TOML, where words are texts. The caller's. */
+static inline char *toml_of(const char *pairs)
+{
+    HELD(buffer) b = BUFFER_INIT;
+    for (pairs += strspn(pairs, " "); *pairs; pairs += strspn(pairs, " ")) {
+        const char *value = strchr(pairs, '=') + 1, *quote = strchr("''\"\"[]", *value);
+        const char *end = quote ? strchr(value + 1, quote[1]) + 1 : value + strcspn(value, " ");
+        buffer_add(&b, pairs, (size_t)(value - pairs));
+        if (quote)
+            buffer_add(&b, value, (size_t)(end - value));
+        else
+            buffer_add_toml_value(&b, value, (size_t)(end - value));
+        buffer_add_char(&b, '\n');
+        pairs = end;
+    }
+    return buffer_take(&b);
+}
 
 static inline struct built build_text(const char *text)
 {

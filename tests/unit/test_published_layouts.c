@@ -8,343 +8,312 @@ struct layout {
     const char *keys;
 };
 
-#define DEEPSEEK                                                                                                       \
-    "layers = 61\nhidden = 7168\nheads = 128\nqk_head_dim = 128\nexperts = 256\nmtp_layers = 1\nseq = 4096\n"
-#define QWEN_235B "layers = 94\nhidden = 4096\nheads = 64\nkv_heads = 4\nhead_dim = 128\nexperts = 128\nseq = 4096\n"
-#define LLAMA_405B "layers = 126\nhidden = 16384\nheads = 128\nkv_heads = 8\nseq = 8192\n"
-#define OLMO_32B "model.n_layers = 64\nmodel.d_model = 5120\nn_heads = 40\nn_kv_heads = 8\n"
-#define HSDP "train_module.dp_config.name = \"hsdp\"\ntrain_module.dp_config.param_dtype = \"bfloat16\"\n"
+#define DEEPSEEK "layers=61 hidden=7168 heads=128 qk_head_dim=128 experts=256 mtp_layers=1 seq=4096 "
+#define QWEN_235B "layers=94 hidden=4096 heads=64 kv_heads=4 head_dim=128 experts=128 seq=4096 "
+#define LLAMA_405B "layers=126 hidden=16384 heads=128 kv_heads=8 seq=8192 "
+#define OLMO_32B "model.n_layers=64 model.d_model=5120 n_heads=40 n_kv_heads=8 "
+#define HSDP "train_module.dp_config.name=hsdp train_module.dp_config.param_dtype=bfloat16 "
 #define MPT                                                                                                            \
-    "model.vocab_size = 50368\nmax_seq_len = 2048\nprecision = \"amp_bf16\"\nmodel.attn_config.attn_impl = "           \
-    "\"flash\"\n"                                                                                                      \
-    "fsdp_config.sharding_strategy = \"FULL_SHARD\"\ndevice_train_microbatch_size = 8\nglobal_train_batch_size = "
+    "model.vocab_size=50368 max_seq_len=2048 precision=amp_bf16 model.attn_config.attn_impl=flash "                    \
+    "fsdp_config.sharding_strategy=FULL_SHARD device_train_microbatch_size=8 "
 #define LAYOUT_61 "Et*3|(tt|)*29m|L"
-#define BOTH_ENDS "account_embedding = true\naccount_loss = true\n"
+#define BOTH_ENDS "account_embedding=true account_loss=true "
 
 static const struct layout ran[] = {
     /* Megatron-Bridge, docs/performance-summary.md */
-    {"megatron", 128, 8, DEEPSEEK "tp = 2\npp = 8\nvpp = 4\nep = 64\netp = 1\nsequence_parallel = true\n"},
-    {"megatron", 64, 4, DEEPSEEK "tp = 1\npp = 4\nvpp = 4\nep = 64\nglobal_batch = 2048\nmicro_batch = 1\n"},
-    {NULL, 64, 4, DEEPSEEK "tp = 1\npp = 16\nep = 8\ndp = 16\n"},
-    {"megatron", 64, 4, DEEPSEEK "tp = 1\npp = 16\nvpp = 2\nep = 8\npipeline_layout = \"" LAYOUT_61 "\"\n"},
-    {"megatron", 128, 8, LLAMA_405B "tp = 8\npp = 8\nvpp = 8\ncp = 2\n" BOTH_ENDS},
-    {NULL, 128, 8, LLAMA_405B "tp = 8\npp = 16\ndp = 8\n"},
-    {"megatron", 32, 8, QWEN_235B "tp = 2\npp = 8\nvpp = 4\nep = 32\netp = 1\nsequence_parallel = true\n" BOTH_ENDS},
-    {"megatron", 8, 8, "layers = 62\npp = 8\nfirst_stage_layers = 7\nlast_stage_layers = 7\n"},
-    {"megatron", 1, 8, "layers = 6\npp = 4\nvpp = 2\n" BOTH_ENDS},
-    {"megatron", 1, 8, "layers = 13\npp = 2\nvpp = 4\npipeline_layout = \"Et|(tt|)*6mL\"\n"},
-    {"megatron", 1, 8, "layers = 14\npp = 4\nvpp = 2\nmtp_layers = 1\npipeline_layout = \"Et*2|(tt|)*5t|tmL\"\n"},
+    {"megatron", 128, 8, DEEPSEEK "tp=2 pp=8 vpp=4 ep=64 etp=1 sequence_parallel=true"},
+    {"megatron", 64, 4, DEEPSEEK "tp=1 pp=4 vpp=4 ep=64 global_batch=2048 micro_batch=1"},
+    {NULL, 64, 4, DEEPSEEK "tp=1 pp=16 ep=8 dp=16"},
+    {"megatron", 64, 4, DEEPSEEK "tp=1 pp=16 vpp=2 ep=8 pipeline_layout='" LAYOUT_61 "'"},
+    {"megatron", 128, 8, LLAMA_405B "tp=8 pp=8 vpp=8 cp=2 " BOTH_ENDS},
+    {NULL, 128, 8, LLAMA_405B "tp=8 pp=16 dp=8"},
+    {"megatron", 32, 8, QWEN_235B "tp=2 pp=8 vpp=4 ep=32 etp=1 sequence_parallel=true " BOTH_ENDS},
+    {"megatron", 8, 8, "layers=62 pp=8 first_stage_layers=7 last_stage_layers=7"},
+    {"megatron", 1, 8, "layers=6 pp=4 vpp=2 " BOTH_ENDS},
+    {"megatron", 1, 8, "layers=13 pp=2 vpp=4 pipeline_layout=Et|(tt|)*6mL"},
+    {"megatron", 1, 8, "layers=14 pp=4 vpp=2 mtp_layers=1 pipeline_layout=Et*2|(tt|)*5t|tmL"},
     /* Megatron-Bridge glm/h100/glm45.py, stepfun/h100/step35.py and nemotronh/h100/nemotron_3_ultra.py: sequence
      * parallelism without tensor parallelism is turned off */
-    {"megatron", 4, 8,
-     "layers = 46\nmtp_layers = 1\ntp = 1\npp = 4\nep = 8\nnum_moe_experts = 128\nsequence_parallel = true\n"},
-    {"megatron", 64, 8, "pp = 8\ncp = 8\nep = 8\nnum_moe_experts = 288\nsequence_parallel = true\n"},
-    {"megatron", 3, 8, "pp = 3\nep = 8\nnum_moe_experts = 512\nsequence_parallel = true\n"},
+    {"megatron", 4, 8, "layers=46 mtp_layers=1 tp=1 pp=4 ep=8 num_moe_experts=128 sequence_parallel=true"},
+    {"megatron", 64, 8, "pp=8 cp=8 ep=8 num_moe_experts=288 sequence_parallel=true"},
+    {"megatron", 3, 8, "pp=3 ep=8 num_moe_experts=512 sequence_parallel=true"},
     /* Megatron-Bridge recipes/qwen_vl: without an expert-tensor degree it is 1 */
-    {"megatron", 1, 8, "tp = 4\npp = 2\nep = 4\nnum_moe_experts = 256\nsequence_parallel = true\n"},
-    {"megatron", 32, 8, "tp = 4\npp = 16\ncp = 2\nep = 8\nnum_moe_experts = 128\nsequence_parallel = true\n"},
+    {"megatron", 1, 8, "tp=4 pp=2 ep=4 num_moe_experts=256 sequence_parallel=true"},
+    {"megatron", 32, 8, "tp=4 pp=16 cp=2 ep=8 num_moe_experts=128 sequence_parallel=true"},
     /* Megatron-LM's functional tests, five micro-batches in a group */
-    {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 5\n"},
-    {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 5\n"},
+    {"megatron", 1, 8, "pp=4 vpp=3 micro_batches=5"},
+    {"megatron", 1, 8, "pp=4 vpp=3 micro_batches=10 microbatch_group=5"},
     /* OLMo-core, src/scripts/official/OLMo3: 32B on 1,024 H100 and its long contexts, 7B's on 256; src/scripts/train,
      * OLMoE-1B-7B.py and OLMoE2-large.py */
     {"olmo-core", 128, 8,
-     OLMO_32B "train_module.rank_microbatch_size = 8192\ndata_loader.global_batch_size = 8388608\n" HSDP
-              "train_module.dp_config.shard_degree = 64\ntrain_module.ac_config.mode = \"budget\"\n"
-              "train_module.ac_config.activation_memory_budget = 0.5\ntrain_module.max_sequence_length = 8192\n"},
+     OLMO_32B "train_module.rank_microbatch_size=8192 data_loader.global_batch_size=8388608 " HSDP
+              "train_module.dp_config.shard_degree=64 train_module.ac_config.mode=budget "
+              "train_module.ac_config.activation_memory_budget=0.5 train_module.max_sequence_length=8192"},
     {"olmo-core", 128, 8,
-     OLMO_32B "train_module.rank_microbatch_size = 65536\ndata_loader.global_batch_size = 8388608\n" HSDP
-              "train_module.dp_config.shard_degree = 8\ntrain_module.cp_config.degree = 8\n"
-              "train_module.max_sequence_length = 65536\n"},
+     OLMO_32B
+     "train_module.rank_microbatch_size=65536 data_loader.global_batch_size=8388608 " HSDP
+     "train_module.dp_config.shard_degree=8 train_module.cp_config.degree=8 train_module.max_sequence_length=65536"},
     {"olmo-core", 32, 8,
-     "model.n_layers = 32\nmodel.d_model = 4096\ntrain_module.rank_microbatch_size = 65536\n"
-     "data_loader.global_batch_size = 4194304\n" HSDP "train_module.dp_config.shard_degree = 1\n"
-     "train_module.cp_config.degree = 8\ntrain_module.max_sequence_length = 65536\n"},
+     "model.n_layers=32 model.d_model=4096 train_module.rank_microbatch_size=65536 "
+     "data_loader.global_batch_size=4194304 " HSDP
+     "train_module.dp_config.shard_degree=1 train_module.cp_config.degree=8 train_module.max_sequence_length=65536"},
     {"olmo-core", 16, 8,
-     "train_module.rank_microbatch_size = 8192\ndata_loader.global_batch_size = 4194304\nsequence_length = 4096\n"
-     "train_module.dp_config.name = \"fsdp\"\nexperts = 64\n"},
+     "train_module.rank_microbatch_size=8192 data_loader.global_batch_size=4194304 sequence_length=4096 "
+     "train_module.dp_config.name=fsdp experts=64"},
     {"olmo-core", 8, 8,
-     HSDP "train_module.dp_config.num_replicas = 1\ntrain_module.ep_config.degree = -1\nexperts = 64\nheads = 32\n"},
+     HSDP "train_module.dp_config.num_replicas=1 train_module.ep_config.degree=-1 experts=64 heads=32"},
     /* axolotl, examples/distributed-parallel */
-    {"hf-trainer", 1, 8, "dp_shard_size = 2\ncontext_parallel_size = 2\ntensor_parallel_size = 2\nfsdp_version = 2\n"},
-    {"hf-trainer", 2, 8, "dp_replicate_size = 2\ndp_shard_size = 4\ntensor_parallel_size = 2\nfsdp_version = 2\n"},
+    {"hf-trainer", 1, 8, "dp_shard_size=2 context_parallel_size=2 tensor_parallel_size=2 fsdp_version=2"},
+    {"hf-trainer", 2, 8, "dp_replicate_size=2 dp_shard_size=4 tensor_parallel_size=2 fsdp_version=2"},
 
     /* LLM Foundry, scripts/train/yamls/pretrain/mpt-7b.yaml and mpt-70b.yaml, on devices of its benchmarks */
-    {"llm-foundry", 1, 8, "model.d_model = 4096\nmodel.n_heads = 32\nmodel.n_layers = 32\n" MPT "1024\n"},
-    {"llm-foundry", 64, 8, "model.d_model = 8192\nmodel.n_heads = 64\nmodel.n_layers = 80\n" MPT "4096\n"},
+    {"llm-foundry", 1, 8, "model.d_model=4096 model.n_heads=32 model.n_layers=32 " MPT "global_train_batch_size=1024"},
+    {"llm-foundry", 64, 8, "model.d_model=8192 model.n_heads=64 model.n_layers=80 " MPT "global_train_batch_size=4096"},
     /* scripts/train/benchmarking/README.md: the last micro-batch may be smaller, and none is larger than the batch */
-    {"llm-foundry", 1, 8, "global_train_batch_size = 48\ndevice_train_microbatch_size = [4, 11]\n"},
+    {"llm-foundry", 1, 8, "global_train_batch_size=48 device_train_microbatch_size=[4, 11]"},
     /* Levanter, config/llama2_7b.yaml, gpt2_20b.yaml and llama_7b_tulu.yaml */
-    {"levanter", 32, 4,
-     "trainer.per_device_parallelism = 2\ntrainer.train_batch_size = 1024\ntrainer.model_axis_size = 1\n"},
+    {"levanter", 32, 4, "trainer.per_device_parallelism=2 trainer.train_batch_size=1024 trainer.model_axis_size=1"},
     {"levanter", 64, 4,
-     "model.type = \"gpt2\"\nmodel.num_layers = 44\nmodel.hidden_dim = 6144\nmodel.num_heads = 64\nmodel.seq_len = "
-     "2048\n"
-     "trainer.train_batch_size = 1024\ntrainer.per_device_parallelism = -1\ntrainer.model_axis_size = 4\n"},
-    {"levanter", 2, 8, "trainer.train_batch_size = 256\ntrainer.model_axis_size = 16\n"},
+     "model.type=gpt2 model.num_layers=44 model.hidden_dim=6144 model.num_heads=64 model.seq_len=2048 "
+     "trainer.train_batch_size=1024 trainer.per_device_parallelism=-1 trainer.model_axis_size=4"},
+    {"levanter", 2, 8, "trainer.train_batch_size=256 trainer.model_axis_size=16"},
     /* Colossal-AI, examples/language/llama: scripts/benchmark_70B/3d.sh, gemini.sh and test_ci.sh's kinds */
-    {"colossalai", 4, 8,
-     "config = \"70b\"\nplugin = \"3d\"\ngrad_checkpoint = true\nbatch_size = 8\ntp = 4\npp = 2\nmbs = 1\n"},
-    {"colossalai", 4, 8, "config = \"70b\"\nplugin = \"gemini\"\ngrad_checkpoint = true\nbatch_size = 2\n"},
-    {"colossalai", 1, 8, "plugin = \"3d\"\ntp = 2\nsp = 2\nsp_mode = \"split_gather\"\nzero = 2\n"},
-    {"colossalai", 1, 8, "plugin = \"3d\"\nsp = 8\nsp_mode = \"all_to_all\"\nzero = 1\n"},
-    {"colossalai", 1, 8,
-     "plugin = \"3d\"\npp = 4\npp_style = \"zbv\"\nn_chunks = 2\nbatch_size = 8\nmbs = 1\nlayers = 32\n"},
+    {"colossalai", 4, 8, "config='70b' plugin='3d' grad_checkpoint=true batch_size=8 tp=4 pp=2 mbs=1"},
+    {"colossalai", 4, 8, "config='70b' plugin=gemini grad_checkpoint=true batch_size=2"},
+    {"colossalai", 1, 8, "plugin='3d' tp=2 sp=2 sp_mode=split_gather zero=2"},
+    {"colossalai", 1, 8, "plugin='3d' sp=8 sp_mode=all_to_all zero=1"},
+    {"colossalai", 1, 8, "plugin='3d' pp=4 pp_style=zbv n_chunks=2 batch_size=8 mbs=1 layers=32"},
     /* NeMo, scripts/performance/recommended_model_configs/model_configs_h100.csv: Llama 3.1 405B, Mixtral 8x22B */
-    {"megatron", 128, 8,
-     LLAMA_405B "tp_size = 8\npp_size = 8\ncp_size = 2\nvp_size = 8\nmbs = 1\ngbs = 512\n" BOTH_ENDS},
+    {"megatron", 128, 8, LLAMA_405B "tp_size=8 pp_size=8 cp_size=2 vp_size=8 mbs=1 gbs=512 " BOTH_ENDS},
     {"megatron", 32, 8,
-     "layers = 56\nheads = 48\nexperts = 8\ntp_size = 4\npp_size = 4\ncp_size = 8\nep_size = 8\nvp_size = 14\n"
-     "etp_size = 1\nmbs = 1\ngbs = 256\nseq = 65536\n"},
+     "layers=56 heads=48 experts=8 tp_size=4 pp_size=4 cp_size=8 ep_size=8 vp_size=14 etp_size=1 mbs=1 gbs=256 "
+     "seq=65536"},
     /* gpt-oss and Qwen3: heads x head dimension is not the hidden size */
-    {NULL, 1, 8, "hidden = 2880\nheads = 64\nhead_dim = 64\ntp = 8\n"},
-    {NULL, 1, 8, "hidden = 5120\nheads = 48\nhead_dim = 128\n"},
+    {NULL, 1, 8, "hidden=2880 heads=64 head_dim=64 tp=8"},
+    {NULL, 1, 8, "hidden=5120 heads=48 head_dim=128"},
     /* BigScience: 70 layers in 12 stages, embedding and head counted */
-    {NULL, 48, 8, "layers = 70\nhidden = 14336\nheads = 112\ntp = 4\npp = 12\ndp = 8\nmicro_batch = 2\n"},
+    {NULL, 48, 8, "layers=70 hidden=14336 heads=112 tp=4 pp=12 dp=8 micro_batch=2"},
     /* the ultra-scale playbook: 32 layers and more stages than divide them; the engine needs pp - 1 micro-batches */
-    {"nanotron", 1, 8, "layers = 30\npp = 8\ngradient_accumulation = 7\n"},
+    {"nanotron", 1, 8, "layers=30 pp=8 gradient_accumulation=7"},
     /* picotron asks for one part for each rank; axolotl pads */
-    {NULL, 1, 8, "cp = 8\nseq = 1000\n"},
-    {NULL, 1, 8, "cp = 8\nseq = 8095\n"},
+    {NULL, 1, 8, "cp=8 seq=1000"},
+    {NULL, 1, 8, "cp=8 seq=8095"},
     /* nanotron's examples/moe/config_llamoe.yaml, of its four devices, and config_tiny_llama.yaml */
     {"nanotron", 1, 4,
-     "parallelism.dp = 1\nparallelism.tp = 2\nparallelism.pp = 1\nparallelism.expert_parallel_size = 2\n"
-     "moe_num_experts = 4\n"},
-    {"nanotron", 1, 8, "dp = 4\ntp = 2\nnum_hidden_layers = 28\nnum_attention_heads = 16\nnum_key_value_heads = 2\n"},
+     "parallelism.dp=1 parallelism.tp=2 parallelism.pp=1 parallelism.expert_parallel_size=2 moe_num_experts=4"},
+    {"nanotron", 1, 8, "dp=4 tp=2 num_hidden_layers=28 num_attention_heads=16 num_key_value_heads=2"},
     /* torchtitan: hybrid sharding with what is left over, context and expert parallelism */
-    {"torchtitan", 16, 8, "dp_replicate = 2\ndp_shard = -1\ntp = 8\npp = 4\nlayers = 126\n"},
-    {"torchtitan", 1, 8, "dp_shard = 2\ncp = 4\nseq = 131072\nep = 4\nexperts = 16\n"},
+    {"torchtitan", 16, 8, "dp_replicate=2 dp_shard=-1 tp=8 pp=4 layers=126"},
+    {"torchtitan", 1, 8, "dp_shard=2 cp=4 seq=131072 ep=4 experts=16"},
     /* torchtitan_recipes/tests/models.py and features.py; llama3's 8,190 tokens between two ranks without the parts */
     {"torchtitan", 1, 8,
-     "data_parallel_shard_degree = 2\ntensor_parallel_degree = 2\npipeline_parallel_degree = 2\n"
-     "expert_parallel_degree = 4\nnum_pp_microbatches = 8\npipeline_parallel_schedule = \"Interleaved1F1B\"\n"
-     "num_tokens_per_microbatch_per_dp_rank = 2048\nmax_context_length = 2048\nexperts = 8\n"},
-    {"torchtitan", 1, 8,
-     "pipeline_parallel_degree = 4\npipeline_parallel_layers_per_stage = 1\nlayers = 6\nseq_len = 2048\n"},
-    {"torchtitan", 1, 2, "tensor_parallel_degree = 2\nseq_len = 8190\n"},
+     "data_parallel_shard_degree=2 tensor_parallel_degree=2 pipeline_parallel_degree=2 expert_parallel_degree=4 "
+     "num_pp_microbatches=8 pipeline_parallel_schedule=Interleaved1F1B num_tokens_per_microbatch_per_dp_rank=2048 "
+     "max_context_length=2048 experts=8"},
+    {"torchtitan", 1, 8, "pipeline_parallel_degree=4 pipeline_parallel_layers_per_stage=1 layers=6 seq_len=2048"},
+    {"torchtitan", 1, 2, "tensor_parallel_degree=2 seq_len=8190"},
     /* torchtitan's configuration as it prints it: a global batch of -1 is what the local ones make */
-    {"torchtitan", 1, 8, "training.global_batch_size = -1\ntraining.local_batch_size = 4\n"},
+    {"torchtitan", 1, 8, "training.global_batch_size=-1 training.local_batch_size=4"},
     {"torchtitan", 1, 2,
-     "tensor_parallel_degree = 2\nenable_sequence_parallel = false\nnum_tokens_per_microbatch_per_dp_rank = 1023\n"},
+     "tensor_parallel_degree=2 enable_sequence_parallel=false num_tokens_per_microbatch_per_dp_rank=1023"},
     /* InternEvo: the optimizer within a node */
-    {NULL, 4, 8, "dp = 32\nshard_ranks = 8\nzero_stage = 1\n"},
-    {NULL, 4, 8, "dp = 32\nshard_ranks = -1\nzero_stage = 1\n"},
+    {NULL, 4, 8, "dp=32 shard_ranks=8 zero_stage=1"},
+    {NULL, 4, 8, "dp=32 shard_ranks=-1 zero_stage=1"},
 
     /* MaxText, configs/tpu/v5e/128b.sh and v5p/1024b.sh, benchmarks' deepseek_v3_ep_256_v5p_512 and
      * llama2-70b-4096-pw-long-run between two slices, configs/gpu/a3/llama_3.1_405b/128vm.sh */
     {"maxtext", 64, 4,
-     "global_parameter_scale = 128\nper_device_batch_size = 2\nici_fsdp_parallelism = -1\nici_tensor_parallelism = "
-     "8\n"},
+     "global_parameter_scale=128 per_device_batch_size=2 ici_fsdp_parallelism=-1 ici_tensor_parallelism=8"},
     {"maxtext", 64, 4,
-     "global_parameter_scale = 1024\nper_device_batch_size = 2\nici_fsdp_parallelism = -1\n"
-     "ici_tensor_parallelism = 16\n"},
+     "global_parameter_scale=1024 per_device_batch_size=2 ici_fsdp_parallelism=-1 ici_tensor_parallelism=16"},
     {"maxtext", 128, 4,
-     "base_num_decoder_layers = 61\nnum_experts = 256\nici_fsdp_transpose_parallelism = 256\n"
-     "ici_fsdp_parallelism = 2\nper_device_batch_size = 8\n"},
-    {"maxtext", 128, 4, "dcn_fsdp_parallelism = 2\nici_fsdp_parallelism = -1\nper_device_batch_size = 4\n"},
+     "base_num_decoder_layers=61 num_experts=256 ici_fsdp_transpose_parallelism=256 ici_fsdp_parallelism=2 "
+     "per_device_batch_size=8"},
+    {"maxtext", 128, 4, "dcn_fsdp_parallelism=2 ici_fsdp_parallelism=-1 per_device_batch_size=4"},
     {"maxtext", 128, 8,
-     "base_num_decoder_layers = 126\nhardware = \"gpu\"\nnum_slices = 128\ndcn_fsdp_parallelism = 64\n"
-     "dcn_pipeline_parallelism = 2\nici_tensor_parallelism = 8\nici_fsdp_parallelism = 1\nper_device_batch_size = 2\n"
-     "base_num_query_heads = 128\nbase_num_kv_heads = 8\nnum_layers_per_pipeline_stage = 9\n"},
+     "base_num_decoder_layers=126 hardware=gpu num_slices=128 dcn_fsdp_parallelism=64 dcn_pipeline_parallelism=2 "
+     "ici_tensor_parallelism=8 ici_fsdp_parallelism=1 per_device_batch_size=2 base_num_query_heads=128 "
+     "base_num_kv_heads=8 num_layers_per_pipeline_stage=9"},
     /* torchtune, recipes/configs/llama3_3/70B_full_multinode.yaml and llama3_1/8B_full_single_device.yaml */
     {"torchtune", 2, 8,
-     "tensor_parallel_dim = 8\ndata_parallel_shard_dim = -1\ndata_parallel_replicate_dim = 1\n"
-     "optimizer_in_bwd = false\n"},
-    {"torchtune", 1, 1, "optimizer_in_bwd = true\ngradient_accumulation_steps = 1\n"},
+     "tensor_parallel_dim=8 data_parallel_shard_dim=-1 data_parallel_replicate_dim=1 optimizer_in_bwd=false"},
+    {"torchtune", 1, 1, "optimizer_in_bwd=true gradient_accumulation_steps=1"},
     /* Megatron-DeepSpeed, curriculum_learning/ds_zero_stage_1_config_baseline.json: the optimizer is the script's */
-    {"deepspeed", 8, 8, "zero_optimization.stage = 1\noptimizer.params.max_grad_norm = 1.0\n"},
+    {"deepspeed", 8, 8, "zero_optimization.stage=1 optimizer.params.max_grad_norm=1.0"},
     /* OLMo, configs/official-1124/OLMo2-13B-stage1.yaml and tiny/OLMo-700M.yaml; picotron's create_config.py */
     {"olmo", 64, 8,
-     "global_train_batch_size = 2048\ndevice_train_microbatch_size = 2\nmodel.vocab_size = 100278\n"
-     "model.embedding_size = 100352\nmodel.rope = true\nmodel.flash_attention = true\n"},
+     "global_train_batch_size=2048 device_train_microbatch_size=2 model.vocab_size=100278 model.embedding_size=100352 "
+     "model.rope=true model.flash_attention=true"},
     /* Lingua, apps/main/configs/llama_7B.yaml; LitGPT, config_hub/finetune/llama-3-8b and pretrain/tinyllama.yaml */
     {"lingua", 32, 8,
-     "distributed.fsdp_type = \"full_shard\"\ndistributed.compile = true\ndistributed.tp_size = 1\nmodel.dim = 4096\n"
-     "model.n_heads = 32\ndata.batch_size = 2\n"},
+     "distributed.fsdp_type=full_shard distributed.compile=true distributed.tp_size=1 model.dim=4096 model.n_heads=32 "
+     "data.batch_size=2"},
     {"litgpt", 1, 1,
-     "precision = \"bf16-true\"\nquantize = \"bnb.nf4\"\nlora_r = 32\ntrain.global_batch_size = 8\n"
-     "train.micro_batch_size = 2\n"},
-    {"litgpt", 1, 8, "precision = \"bf16-mixed\"\ntrain.global_batch_size = 512\ntrain.micro_batch_size = 4\n"},
+     "precision=bf16-true quantize=bnb.nf4 lora_r=32 train.global_batch_size=8 train.micro_batch_size=2"},
+    {"litgpt", 1, 8, "precision=bf16-mixed train.global_batch_size=512 train.micro_batch_size=4"},
     /* verl, examples/grpo_trainer: run_qwen2-7b.sh and run_deepseek671b_math_megatron_80gb.sh with dynamic batches */
     {"verl", 1, 8,
-     "data.train_batch_size = 1024\nactor_rollout_ref.actor.ppo_mini_batch_size = 256\nactor_rollout_ref.rollout.n = "
-     "5\n"
-     "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu = 40\n"},
+     "data.train_batch_size=1024 actor_rollout_ref.actor.ppo_mini_batch_size=256 actor_rollout_ref.rollout.n=5 "
+     "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=40"},
     {"verl", 64, 8,
-     "data.train_batch_size = 512\nactor_rollout_ref.actor.ppo_mini_batch_size = 128\nactor_rollout_ref.rollout.n = "
-     "16\n"
-     "actor_rollout_ref.actor.use_dynamic_bsz = true\nactor_rollout_ref.actor.megatron.pipeline_model_parallel_size = "
-     "16\n"
-     "actor_rollout_ref.actor.megatron.expert_model_parallel_size = 32\n"},
+     "data.train_batch_size=512 actor_rollout_ref.actor.ppo_mini_batch_size=128 actor_rollout_ref.rollout.n=16 "
+     "actor_rollout_ref.actor.use_dynamic_bsz=true actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=16 "
+     "actor_rollout_ref.actor.megatron.expert_model_parallel_size=32"},
     /* NeMo-RL, examples/configs/recipes/llm/performance/grpo-llama3.1-8b-instruct-2n8g.yaml */
     {"nemo-rl", 2, 8,
-     "policy.megatron_cfg.enabled = true\npolicy.dtensor_cfg.enabled = false\npolicy.train_global_batch_size = 2048\n"
-     "policy.train_micro_batch_size = 1\npolicy.megatron_cfg.pipeline_model_parallel_size = 2\n"
-     "policy.dtensor_cfg.tensor_parallel_size = 3\n"},
-    {"olmo", 1, 8, "alibi = false\nrope = true\nblock_group_size = 1\nmodel.n_layers = 16\n"},
+     "policy.megatron_cfg.enabled=true policy.dtensor_cfg.enabled=false policy.train_global_batch_size=2048 "
+     "policy.train_micro_batch_size=1 policy.megatron_cfg.pipeline_model_parallel_size=2 "
+     "policy.dtensor_cfg.tensor_parallel_size=3"},
+    {"olmo", 1, 8, "alibi=false rope=true block_group_size=1 model.n_layers=16"},
     {"picotron", 2, 8,
-     "distributed.tp_size = 2\ndistributed.cp_size = 2\ndistributed.pp_size = 2\ndistributed.dp_size = 2\n"
-     "model.num_attention_heads = 16\nmodel.num_key_value_heads = 4\ntraining.seq_length = 4096\n"},
-    {"picotron", 1, 8, "cp_size = 8\nseq_len = 1000\n"},
+     "distributed.tp_size=2 distributed.cp_size=2 distributed.pp_size=2 distributed.dp_size=2 "
+     "model.num_attention_heads=16 model.num_key_value_heads=4 training.seq_length=4096"},
+    {"picotron", 1, 8, "cp_size=8 seq_len=1000"},
     /* InternEvo, configs/7B_isp_sft.py and 7B_internlm2.py: weights shared by other ranks than a sequence */
     {"internevo", 1, 8,
-     "parallel.tensor.size = 2\nparallel.tensor.mode = \"isp\"\nparallel.weight.size = 4\nparallel.zero1.size = -1\n"
-     "data.seq_len = 2048\nmodel.num_attention_heads = 32\n"},
-    {"internevo", 2, 8, "parallel.zero1.size = 8\nparallel.pipeline.size = 2\nmodel.num_layers = 33\n"},
-    {"internevo", 1, 8,
-     "parallel.pipeline.size = 4\nmodel.num_chunks = 2\nmodel.num_layers = 36\ndata.micro_num = 8\n"},
+     "parallel.tensor.size=2 parallel.tensor.mode=isp parallel.weight.size=4 parallel.zero1.size=-1 data.seq_len=2048 "
+     "model.num_attention_heads=32"},
+    {"internevo", 2, 8, "parallel.zero1.size=8 parallel.pipeline.size=2 model.num_layers=33"},
+    {"internevo", 1, 8, "parallel.pipeline.size=4 model.num_chunks=2 model.num_layers=36 data.micro_num=8"},
     /* GPT-NeoX, configs/20B.yml on 96 devices, pythia/12B.yml and mamba/mamba-1.4B.yml, whose heads are none */
     {"gpt-neox", 12, 8,
-     "pipe_parallel_size = 4\nmodel_parallel_size = 2\nnum_layers = 44\nhidden_size = 6144\nnum_attention_heads = 64\n"
-     "seq_length = 2048\n"},
+     "pipe_parallel_size=4 model_parallel_size=2 num_layers=44 hidden_size=6144 num_attention_heads=64 "
+     "seq_length=2048"},
     {"gpt-neox", 32, 8,
-     "pipe_parallel_size = 1\nmodel_parallel_size = 4\nnum_layers = 36\nhidden_size = 5120\nnum_attention_heads = "
-     "40\n"},
-    {"gpt-neox", 1, 8, "pipe_parallel_size = 0\nmodel_parallel_size = 1\nnum_layers = 12\n"},
-    {"gpt-neox", 1, 8,
-     "hidden_size = 2048\nnum_attention_heads = 12\nattention_config = \"[[['mamba'], 48]]\"\nnum_layers = 48\n"},
+     "pipe_parallel_size=1 model_parallel_size=4 num_layers=36 hidden_size=5120 num_attention_heads=40"},
+    {"gpt-neox", 1, 8, "pipe_parallel_size=0 model_parallel_size=1 num_layers=12"},
+    {"gpt-neox", 1, 8, "hidden_size=2048 num_attention_heads=12 attention_config=\"[[['mamba'], 48]]\" num_layers=48"},
 };
 
 static const struct planted {
     const char *rule; /* that refuses it, or warns of it */
     struct layout layout;
 } planted[] = {
-    {"layers-fill-stages", {"megatron", 8, 8, "layers = 62\npp = 8\nfirst_stage_layers = 7\nlast_stage_layers = 8\n"}},
-    {"layers-fill-stages", {"megatron", 1, 8, "layers = 30\npp = 4\n"}},
-    {"layers-fill-stages", {"megatron", 1, 2, "layers = 8\npp = 2\nfirst_stage_layers = 3\nlast_stage_layers = 4\n"}},
-    {"layers-fill-stages",
-     {"megatron", 128, 8, LLAMA_405B "tp = 8\npp = 8\naccount_embedding = true\naccount_loss = false\n"}},
-    {"end-stages-divide-by-vpp",
-     {"megatron", 1, 8, "layers = 24\npp = 4\nvpp = 2\nfirst_stage_layers = 3\nlast_stage_layers = 5\n"}},
-    {"one-way-to-cut",
-     {"megatron", 1, 4, "layers = 8\npp = 4\nfirst_stage_layers = 2\nlast_stage_layers = 2\n" BOTH_ENDS}},
-    {"layout-adds-up", {"megatron", 64, 4, DEEPSEEK "pp = 16\nvpp = 2\npipeline_layout = \"Et*2|(tt|)*29m|L\"\n"}},
-    {"layout-adds-up", {"megatron", 64, 4, DEEPSEEK "pp = 16\nvpp = 4\npipeline_layout = \"" LAYOUT_61 "\"\n"}},
-    {"layout-adds-up", {"megatron", 1, 4, "layers = 4\npp = 4\npipeline_layout = \"Et|t|t|t\"\n"}},
-    {"layout-adds-up", {"megatron", 1, 4, "layers = 4\npp = 4\npipeline_layout = \"Et|t|t|(tL\"\n"}},
-    {"interleaved-groups", {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 8\n"}},
-    {"interleaved-groups", {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 10\nmicrobatch_group = 3\n"}},
-    {"moe-tp-needs-sequence-parallel", {"megatron", 1, 8, "experts = 8\ntp = 2\nsequence_parallel = false\n"}},
-    {"expert-groups-divide-devices", {"megatron", 1, 8, "experts = 8\ntp = 2\netp = 2\nep = 8\n"}},
-    {"optimizer-instances-divide-ranks", {"megatron", 1, 8, "tp = 2\noptimizer_instances = 3\n"}},
-    {"context-all-to-all-heads",
-     {"megatron", 2, 8, "tp = 2\ncp = 8\nheads = 32\nkv_heads = 8\ncp_comm_type = \"a2a\"\n"}},
-    {"context-window", {"megatron", 1, 8, "cp = 2\nsliding_window = 128\ncp_comm_type = \"p2p\"\n"}},
-    {"context-exchange", {"megatron", 1, 8, "cp = 2\ncp_comm_type = \"ring\"\n"}},
+    {"layers-fill-stages", {"megatron", 8, 8, "layers=62 pp=8 first_stage_layers=7 last_stage_layers=8"}},
+    {"layers-fill-stages", {"megatron", 1, 8, "layers=30 pp=4"}},
+    {"layers-fill-stages", {"megatron", 1, 2, "layers=8 pp=2 first_stage_layers=3 last_stage_layers=4"}},
+    {"layers-fill-stages", {"megatron", 128, 8, LLAMA_405B "tp=8 pp=8 account_embedding=true account_loss=false"}},
+    {"end-stages-divide-by-vpp", {"megatron", 1, 8, "layers=24 pp=4 vpp=2 first_stage_layers=3 last_stage_layers=5"}},
+    {"one-way-to-cut", {"megatron", 1, 4, "layers=8 pp=4 first_stage_layers=2 last_stage_layers=2 " BOTH_ENDS}},
+    {"layout-adds-up", {"megatron", 64, 4, DEEPSEEK "pp=16 vpp=2 pipeline_layout=Et*2|(tt|)*29m|L"}},
+    {"layout-adds-up", {"megatron", 64, 4, DEEPSEEK "pp=16 vpp=4 pipeline_layout='" LAYOUT_61 "'"}},
+    {"layout-adds-up", {"megatron", 1, 4, "layers=4 pp=4 pipeline_layout=Et|t|t|t"}},
+    {"layout-adds-up", {"megatron", 1, 4, "layers=4 pp=4 pipeline_layout=Et|t|t|(tL"}},
+    {"interleaved-groups", {"megatron", 1, 8, "pp=4 vpp=3 micro_batches=10 microbatch_group=8"}},
+    {"interleaved-groups", {"megatron", 1, 8, "pp=4 vpp=3 micro_batches=10 microbatch_group=3"}},
+    {"moe-tp-needs-sequence-parallel", {"megatron", 1, 8, "experts=8 tp=2 sequence_parallel=false"}},
+    {"expert-groups-divide-devices", {"megatron", 1, 8, "experts=8 tp=2 etp=2 ep=8"}},
+    {"optimizer-instances-divide-ranks", {"megatron", 1, 8, "tp=2 optimizer_instances=3"}},
+    {"context-all-to-all-heads", {"megatron", 2, 8, "tp=2 cp=8 heads=32 kv_heads=8 cp_comm_type=a2a"}},
+    {"context-window", {"megatron", 1, 8, "cp=2 sliding_window=128 cp_comm_type=p2p"}},
+    {"context-exchange", {"megatron", 1, 8, "cp=2 cp_comm_type=ring"}},
     /* by the names of its own arguments: transformer_config.py, num_query_groups and num_moe_experts */
-    {"kv-heads-divide-by-tp", {"megatron", 1, 8, "num_query_groups = 6\ntensor_model_parallel_size = 4\n"}},
-    {"experts-divide-by-ep", {"megatron", 1, 8, "num_moe_experts = 10\nexpert_model_parallel_size = 4\n"}},
-    {"stages-have-layers", {NULL, 1, 8, "layers = 4\npp = 8\n"}},
+    {"kv-heads-divide-by-tp", {"megatron", 1, 8, "num_query_groups=6 tensor_model_parallel_size=4"}},
+    {"experts-divide-by-ep", {"megatron", 1, 8, "num_moe_experts=10 expert_model_parallel_size=4"}},
+    {"stages-have-layers", {NULL, 1, 8, "layers=4 pp=8"}},
     /* by other names that predictions know */
-    {"world-size", {NULL, 1, 8, "tp_size = 3\n"}},
-    {"heads-divide-by-tp", {NULL, 1, 8, "num_attention_heads = 10\ntensor_parallel_size = 4\n"}},
-    {"experts-divide-by-ep", {NULL, 1, 8, "n_routed_experts = 10\nep_size = 4\n"}},
-    {"batch-divides", {NULL, 1, 8, "mbs = 2\ngbs = 24\n"}},
-    {"batch-triad", {NULL, 1, 8, "mbs = 2\ngbs = 0\ngradient_accumulation = 1\n"}},
-    {"batch-divides", {"torchtitan", 1, 8, "training.global_batch_size = 24\ntraining.local_batch_size = 2\n"}},
-    {"expert-ranks-divide-devices", {NULL, 64, 4, "experts = 256\npp = 8\nep = 64\n"}},
-    {"shards-divide-ranks", {NULL, 4, 8, "dp = 32\nshard_ranks = 12\n"}},
-    {"world-size", {"nanotron", 1, 8, "dp = 2\ntp = 2\nexpert_parallel_size = 4\nmoe_num_experts = 4\n"}},
-    {"sequence-divides-by-cp", {NULL, 1, 8, "cp = 8\nseq = 1000\n"}},
-    {"sequence-divides-by-cp", {"megatron", 1, 8, "context_parallel_size = 4\nseq_length = 1004\n"}},
-    {"sequence-divides-by-cp", {"nanotron", 1, 8, "dp = 2\ncontext_parallel_size = 4\nsequence_length = 1004\n"}},
-    {"heads-divide-by-tp", {"nanotron", 1, 8, "dp = 2\ntp = 4\nnum_attention_heads = 10\n"}},
-    {"micro-batches-start-pipeline", {"nanotron", 1, 8, "layers = 30\npp = 8\ngradient_accumulation = 6\n"}},
-    {"zero1-divides-ranks", {"internevo", 1, 8, "parallel.tensor.size = 2\nparallel.zero1.size = 8\n"}},
-    {"layers-divide-by-chunks", {"internevo", 1, 8, "model.num_layers = 33\nnum_chunks = 2\npipeline.size = 2\n"}},
-    {"interleaved-micro-batches",
-     {"internevo", 1, 8, "model.num_layers = 32\nnum_chunks = 2\npipeline.size = 4\nmicro_num = 6\n"}},
-    {"weight-parallel-needs-isp", {"internevo", 1, 8, "tensor.mode = \"mtp\"\nweight.size = 4\n"}},
-    {"world-size", {"internevo", 1, 8, "tensor.size = 3\n"}},
-    {"shards-and-copies-fill-devices", {"torchtune", 1, 8, "data_parallel_replicate_dim = 3\n"}},
-    {"shards-and-copies-fill-devices",
-     {"torchtune", 1, 8, "data_parallel_replicate_dim = 2\ndata_parallel_shard_dim = 8\n"}},
-    {"optimizer-in-backward-steps-once",
-     {"torchtune", 1, 1, "optimizer_in_bwd = true\ngradient_accumulation_steps = 8\n"}},
-    {"optimizer-in-backward-steps-once", {"torchtune", 1, 1, "optimizer_in_bwd = true\nclip_grad_norm = 1.0\n"}},
-    {"gradients-of-one-step", {"torchtune", 1, 1, "optimizer_in_bwd = true\n"}},
+    {"world-size", {NULL, 1, 8, "tp_size=3"}},
+    {"heads-divide-by-tp", {NULL, 1, 8, "num_attention_heads=10 tensor_parallel_size=4"}},
+    {"experts-divide-by-ep", {NULL, 1, 8, "n_routed_experts=10 ep_size=4"}},
+    {"batch-divides", {NULL, 1, 8, "mbs=2 gbs=24"}},
+    {"batch-triad", {NULL, 1, 8, "mbs=2 gbs=0 gradient_accumulation=1"}},
+    {"batch-divides", {"torchtitan", 1, 8, "training.global_batch_size=24 training.local_batch_size=2"}},
+    {"expert-ranks-divide-devices", {NULL, 64, 4, "experts=256 pp=8 ep=64"}},
+    {"shards-divide-ranks", {NULL, 4, 8, "dp=32 shard_ranks=12"}},
+    {"world-size", {"nanotron", 1, 8, "dp=2 tp=2 expert_parallel_size=4 moe_num_experts=4"}},
+    {"sequence-divides-by-cp", {NULL, 1, 8, "cp=8 seq=1000"}},
+    {"sequence-divides-by-cp", {"megatron", 1, 8, "context_parallel_size=4 seq_length=1004"}},
+    {"sequence-divides-by-cp", {"nanotron", 1, 8, "dp=2 context_parallel_size=4 sequence_length=1004"}},
+    {"heads-divide-by-tp", {"nanotron", 1, 8, "dp=2 tp=4 num_attention_heads=10"}},
+    {"micro-batches-start-pipeline", {"nanotron", 1, 8, "layers=30 pp=8 gradient_accumulation=6"}},
+    {"zero1-divides-ranks", {"internevo", 1, 8, "parallel.tensor.size=2 parallel.zero1.size=8"}},
+    {"layers-divide-by-chunks", {"internevo", 1, 8, "model.num_layers=33 num_chunks=2 pipeline.size=2"}},
+    {"interleaved-micro-batches", {"internevo", 1, 8, "model.num_layers=32 num_chunks=2 pipeline.size=4 micro_num=6"}},
+    {"weight-parallel-needs-isp", {"internevo", 1, 8, "tensor.mode=mtp weight.size=4"}},
+    {"world-size", {"internevo", 1, 8, "tensor.size=3"}},
+    {"shards-and-copies-fill-devices", {"torchtune", 1, 8, "data_parallel_replicate_dim=3"}},
+    {"shards-and-copies-fill-devices", {"torchtune", 1, 8, "data_parallel_replicate_dim=2 data_parallel_shard_dim=8"}},
+    {"optimizer-in-backward-steps-once", {"torchtune", 1, 1, "optimizer_in_bwd=true gradient_accumulation_steps=8"}},
+    {"optimizer-in-backward-steps-once", {"torchtune", 1, 1, "optimizer_in_bwd=true clip_grad_norm=1.0"}},
+    {"gradients-of-one-step", {"torchtune", 1, 1, "optimizer_in_bwd=true"}},
     {"offloading-needs-checkpointing",
-     {"torchtune", 1, 1, "enable_activation_offloading = true\nenable_activation_checkpointing = false\n"}},
-    {"shards-divide-devices", {"lingua", 1, 8, "fsdp_type = \"full_shard\"\ndp_shard = 3\n"}},
-    {"one-shard-without-sharding", {"lingua", 1, 8, "distributed.dp_shard = 8\n"}},
-    {"tensor-parallel-is-not-compiled", {"lingua", 1, 8, "fsdp_type = \"full_shard\"\ntp_size = 2\ncompile = true\n"}},
-    {"sizes-divide-by-tp",
-     {"lingua", 1, 8, "fsdp_type = \"full_shard\"\ntp_size = 8\ndim = 4096\nn_heads = 32\nn_kv_heads = 4\n"}},
-    {"batch-divides", {"litgpt", 1, 8, "train.global_batch_size = 4\n"}},
-    {"quantised-on-one-device", {"litgpt", 1, 2, "quantize = \"bnb.nf4\"\n"}},
-    {"quantised-without-mixed-precision", {"litgpt", 1, 1, "quantize = \"bnb.nf4\"\nprecision = \"bf16-mixed\"\n"}},
-    {"degrees-divide-devices", {"verl", 1, 8, "actor_rollout_ref.actor.megatron.tensor_model_parallel_size = 3\n"}},
-    {"mini-batch-divides-micro-batches", {"verl", 1, 8, "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu = 24\n"}},
-    {"prompts-fill-mini-batch", {"verl", 1, 8, "data.train_batch_size = 128\n"}},
-    {"prompts-divide-ranks", {"verl", 1, 8, "data.train_batch_size = 1001\n"}},
-    {"degrees-divide-devices", {"nemo-rl", 1, 8, "policy.dtensor_cfg.tensor_parallel_size = 3\n"}},
-    {"one-backend", {"nemo-rl", 1, 8, "policy.dtensor_cfg.enabled = true\npolicy.megatron_cfg.enabled = true\n"}},
-    {"copies-divide-ranks", {"nemo-rl", 1, 8, "policy.dtensor_cfg.dp_replicate_size = 3\n"}},
-    {"degrees-fill-devices", {"olmo-core", 1, 8, "train_module.cp_config.degree = 3\n"}},
-    {"replicas-and-shards-divide-ranks", {"olmo-core", 1, 8, HSDP "train_module.dp_config.shard_degree = 3\n"}},
-    {"experts-with-hybrid-sharding", {"olmo-core", 2, 8, HSDP "train_module.ep_config.degree = 4\nexperts = 64\n"}},
-    {"micro-batch-is-of-whole-sequences", {"olmo-core", 1, 8, "rank_microbatch_size = 6000\nsequence_length = 4096\n"}},
-    {"batch-fills-ranks", {"olmo-core", 1, 8, "rank_microbatch_size = 4096\nglobal_batch_size = 40960\n"}},
-    {"stages-have-layers", {"olmo-core", 1, 8, "train_module.pp_config.degree = 8\nn_layers = 4\n"}},
-    {"batch-fills-devices", {"llm-foundry", 3, 8, "global_train_batch_size = 512\n"}},
-    {"heads-divide-width", {"llm-foundry", 1, 8, "d_model = 2048\nn_heads = 24\n"}},
-    {"model-axis-divides-devices", {"levanter", 1, 8, "trainer.model_axis_size = 3\n"}},
-    {"replicas-divide-data-axis", {"levanter", 1, 8, "trainer.replica_ici_axis_size = 3\n"}},
-    {"batch-fills-data-axis",
-     {"levanter", 1, 8, "trainer.train_batch_size = 24\ntrainer.per_device_parallelism = 2\n"}},
-    {"degrees-fill-devices", {"colossalai", 1, 8, "tp = 3\n"}},
-    {"zero-stage-in-pipeline", {"colossalai", 1, 8, "pp = 2\nzero = 2\n"}},
-    {"chunks-of-a-schedule", {"colossalai", 1, 8, "pp = 2\nn_chunks = 2\n"}},
-    {"micro-batches-fill-batch", {"colossalai", 1, 8, "pp = 2\nbatch_size = 3\nmbs = 2\n"}},
-    {"split-sequences-with-tensor-parallelism", {"colossalai", 1, 8, "sp = 2\nsp_mode = \"ring\"\n"}},
-    {"batch-fills-ranks", {"olmo", 1, 8, "global_train_batch_size = 12\n"}},
-    {"embedding-holds-vocabulary", {"olmo", 1, 8, "vocab_size = 50280\nmodel.embedding_size = 50176\n"}},
-    {"one-kind-of-positions", {"olmo", 1, 8, "model.alibi = true\nmodel.rope = true\n"}},
-    {"layers-fill-groups", {"olmo", 1, 8, "n_layers = 16\nblock_group_size = 3\n"}},
-    {"replicas-divide-nodes", {"olmo", 2, 8, "fsdp.hybrid_sharding_num_model_replicas = 3\n"}},
-    {"sequence-divides-by-cp", {"picotron", 1, 8, "cp_size = 8\nseq_len = 1004\n"}},
-    {"kv-heads-divide-by-tp", {"picotron", 1, 8, "tp_size = 8\nnum_key_value_heads = 4\n"}},
-    {"vocabulary-divides-by-tp", {"picotron", 1, 8, "tp_size = 8\nvocab_size = 50257\n"}},
-    {"world-size", {"picotron", 1, 8, "tp_size = 2\ndp_size = 2\n"}},
-    {"world-size", {"maxtext", 1, 8, "ici_fsdp_parallelism = 4\n"}},
-    {"world-size", {"maxtext", 1, 8, "ici_tensor_parallelism = 3\n"}},
-    {"world-size",
-     {"maxtext", 1, 8, "ici_fsdp_parallelism = 4\nici_tensor_parallelism = 2\ndcn_data_parallelism = 2\n"}},
-    {"one-axis-is-left-over", {"maxtext", 1, 8, "ici_data_parallelism = -1\n"}},
+     {"torchtune", 1, 1, "enable_activation_offloading=true enable_activation_checkpointing=false"}},
+    {"shards-divide-devices", {"lingua", 1, 8, "fsdp_type=full_shard dp_shard=3"}},
+    {"one-shard-without-sharding", {"lingua", 1, 8, "distributed.dp_shard=8"}},
+    {"tensor-parallel-is-not-compiled", {"lingua", 1, 8, "fsdp_type=full_shard tp_size=2 compile=true"}},
+    {"sizes-divide-by-tp", {"lingua", 1, 8, "fsdp_type=full_shard tp_size=8 dim=4096 n_heads=32 n_kv_heads=4"}},
+    {"batch-divides", {"litgpt", 1, 8, "train.global_batch_size=4"}},
+    {"quantised-on-one-device", {"litgpt", 1, 2, "quantize=bnb.nf4"}},
+    {"quantised-without-mixed-precision", {"litgpt", 1, 1, "quantize=bnb.nf4 precision=bf16-mixed"}},
+    {"degrees-divide-devices", {"verl", 1, 8, "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=3"}},
+    {"mini-batch-divides-micro-batches", {"verl", 1, 8, "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=24"}},
+    {"prompts-fill-mini-batch", {"verl", 1, 8, "data.train_batch_size=128"}},
+    {"prompts-divide-ranks", {"verl", 1, 8, "data.train_batch_size=1001"}},
+    {"degrees-divide-devices", {"nemo-rl", 1, 8, "policy.dtensor_cfg.tensor_parallel_size=3"}},
+    {"one-backend", {"nemo-rl", 1, 8, "policy.dtensor_cfg.enabled=true policy.megatron_cfg.enabled=true"}},
+    {"copies-divide-ranks", {"nemo-rl", 1, 8, "policy.dtensor_cfg.dp_replicate_size=3"}},
+    {"degrees-fill-devices", {"olmo-core", 1, 8, "train_module.cp_config.degree=3"}},
+    {"replicas-and-shards-divide-ranks", {"olmo-core", 1, 8, HSDP "train_module.dp_config.shard_degree=3"}},
+    {"experts-with-hybrid-sharding", {"olmo-core", 2, 8, HSDP "train_module.ep_config.degree=4 experts=64"}},
+    {"micro-batch-is-of-whole-sequences", {"olmo-core", 1, 8, "rank_microbatch_size=6000 sequence_length=4096"}},
+    {"batch-fills-ranks", {"olmo-core", 1, 8, "rank_microbatch_size=4096 global_batch_size=40960"}},
+    {"stages-have-layers", {"olmo-core", 1, 8, "train_module.pp_config.degree=8 n_layers=4"}},
+    {"batch-fills-devices", {"llm-foundry", 3, 8, "global_train_batch_size=512"}},
+    {"heads-divide-width", {"llm-foundry", 1, 8, "d_model=2048 n_heads=24"}},
+    {"model-axis-divides-devices", {"levanter", 1, 8, "trainer.model_axis_size=3"}},
+    {"replicas-divide-data-axis", {"levanter", 1, 8, "trainer.replica_ici_axis_size=3"}},
+    {"batch-fills-data-axis", {"levanter", 1, 8, "trainer.train_batch_size=24 trainer.per_device_parallelism=2"}},
+    {"degrees-fill-devices", {"colossalai", 1, 8, "tp=3"}},
+    {"zero-stage-in-pipeline", {"colossalai", 1, 8, "pp=2 zero=2"}},
+    {"chunks-of-a-schedule", {"colossalai", 1, 8, "pp=2 n_chunks=2"}},
+    {"micro-batches-fill-batch", {"colossalai", 1, 8, "pp=2 batch_size=3 mbs=2"}},
+    {"split-sequences-with-tensor-parallelism", {"colossalai", 1, 8, "sp=2 sp_mode=ring"}},
+    {"batch-fills-ranks", {"olmo", 1, 8, "global_train_batch_size=12"}},
+    {"embedding-holds-vocabulary", {"olmo", 1, 8, "vocab_size=50280 model.embedding_size=50176"}},
+    {"one-kind-of-positions", {"olmo", 1, 8, "model.alibi=true model.rope=true"}},
+    {"layers-fill-groups", {"olmo", 1, 8, "n_layers=16 block_group_size=3"}},
+    {"replicas-divide-nodes", {"olmo", 2, 8, "fsdp.hybrid_sharding_num_model_replicas=3"}},
+    {"sequence-divides-by-cp", {"picotron", 1, 8, "cp_size=8 seq_len=1004"}},
+    {"kv-heads-divide-by-tp", {"picotron", 1, 8, "tp_size=8 num_key_value_heads=4"}},
+    {"vocabulary-divides-by-tp", {"picotron", 1, 8, "tp_size=8 vocab_size=50257"}},
+    {"world-size", {"picotron", 1, 8, "tp_size=2 dp_size=2"}},
+    {"world-size", {"maxtext", 1, 8, "ici_fsdp_parallelism=4"}},
+    {"world-size", {"maxtext", 1, 8, "ici_tensor_parallelism=3"}},
+    {"world-size", {"maxtext", 1, 8, "ici_fsdp_parallelism=4 ici_tensor_parallelism=2 dcn_data_parallelism=2"}},
+    {"one-axis-is-left-over", {"maxtext", 1, 8, "ici_data_parallelism=-1"}},
     {"batch-divides-ranks",
-     {"maxtext", 1, 8, "ici_fsdp_parallelism = -1\nper_device_batch_size = 1.5\nici_expert_parallelism = 8\n"}},
-    {"micro-batches-fill-pipeline", {"maxtext", 1, 8, "ici_pipeline_parallelism = 4\nnum_pipeline_microbatches = 6\n"}},
+     {"maxtext", 1, 8, "ici_fsdp_parallelism=-1 per_device_batch_size=1.5 ici_expert_parallelism=8"}},
+    {"micro-batches-fill-pipeline", {"maxtext", 1, 8, "ici_pipeline_parallelism=4 num_pipeline_microbatches=6"}},
     {"micro-batches-fill-pipeline",
      {"maxtext", 1, 8,
-      "ici_pipeline_parallelism = 4\nnum_pipeline_microbatches = 4\npipeline_delay_activation_forwarding = true\n"}},
-    {"layers-fill-stages", {"maxtext", 1, 8, "ici_pipeline_parallelism = 4\nbase_num_decoder_layers = 22\n"}},
-    {"layers-fill-stages", {"maxtext", 1, 8, "ici_pipeline_parallelism = 4\nnum_pipeline_repeats = 3\n"}},
+      "ici_pipeline_parallelism=4 num_pipeline_microbatches=4 pipeline_delay_activation_forwarding=true"}},
+    {"layers-fill-stages", {"maxtext", 1, 8, "ici_pipeline_parallelism=4 base_num_decoder_layers=22"}},
+    {"layers-fill-stages", {"maxtext", 1, 8, "ici_pipeline_parallelism=4 num_pipeline_repeats=3"}},
     {"kv-heads-divide-heads",
-     {"maxtext", 1, 8, "base_num_query_heads = 32\nbase_num_kv_heads = 4\nici_tensor_parallelism = 8\n"}},
-    {"hidden-divides-by-heads", {"gpt-neox", 1, 8, "hidden_size = 2048\nnum_attention_heads = 12\n"}},
-    {"kv-heads-divide-by-tp",
-     {"gpt-neox", 1, 8, "model_parallel_size = 4\nnum_attention_heads = 32\nnum_kv_heads = 2\n"}},
-    {"world-size", {"gpt-neox", 1, 8, "pipe_parallel_size = 3\n"}},
-    {"sequence-divides-in-releases", {"torchtitan", 1, 2, "tensor_parallel_degree = 2\nseq_len = 8190\n"}},
-    {"vpp-needs-pp", {"megatron", 1, 8, "pp = 1\nvpp = 2\n"}},
-    {"interleaved-micro-batches", {"megatron", 1, 8, "pp = 4\nvpp = 3\nmicro_batches = 5\n"}},
-    {"expert-tensor-degree",
-     {"megatron", 1, 8, "tp = 4\npp = 2\nep = 4\nnum_moe_experts = 256\nsequence_parallel = true\n"}},
-    {"world-size", {"torchtitan", 1, 8, "dp_replicate = 3\ndp_shard = -1\ntp = 2\n"}},
-    {"sequence-divides-by-tp-and-cp", {"torchtitan", 1, 8, "dp_shard = 4\ncp = 2\nseq = 1022\n"}},
+     {"maxtext", 1, 8, "base_num_query_heads=32 base_num_kv_heads=4 ici_tensor_parallelism=8"}},
+    {"hidden-divides-by-heads", {"gpt-neox", 1, 8, "hidden_size=2048 num_attention_heads=12"}},
+    {"kv-heads-divide-by-tp", {"gpt-neox", 1, 8, "model_parallel_size=4 num_attention_heads=32 num_kv_heads=2"}},
+    {"world-size", {"gpt-neox", 1, 8, "pipe_parallel_size=3"}},
+    {"sequence-divides-in-releases", {"torchtitan", 1, 2, "tensor_parallel_degree=2 seq_len=8190"}},
+    {"vpp-needs-pp", {"megatron", 1, 8, "pp=1 vpp=2"}},
+    {"interleaved-micro-batches", {"megatron", 1, 8, "pp=4 vpp=3 micro_batches=5"}},
+    {"expert-tensor-degree", {"megatron", 1, 8, "tp=4 pp=2 ep=4 num_moe_experts=256 sequence_parallel=true"}},
+    {"world-size", {"torchtitan", 1, 8, "dp_replicate=3 dp_shard=-1 tp=2"}},
+    {"sequence-divides-by-tp-and-cp", {"torchtitan", 1, 8, "dp_shard=4 cp=2 seq=1022"}},
     {"sequence-divides-by-tp-and-cp",
-     {"torchtitan", 1, 8, "tp = 8\nnum_tokens_per_microbatch_per_dp_rank = 1020\nmax_context_length = 2048\n"}},
-    {"layers-fill-stages", {"torchtitan", 1, 8, "pp = 4\nlayers = 32\npipeline_parallel_layers_per_stage = 6\n"}},
-    {"experts-borrow-ranks", {"torchtitan", 2, 8, "dp_replicate = 4\ndp_shard = 4\nep = 8\nexperts = 16\n"}},
-    {"world-size", {"hf-trainer", 1, 8, "dp_shard_size = 4\ntensor_parallel_size = 4\n"}},
+     {"torchtitan", 1, 8, "tp=8 num_tokens_per_microbatch_per_dp_rank=1020 max_context_length=2048"}},
+    {"layers-fill-stages", {"torchtitan", 1, 8, "pp=4 layers=32 pipeline_parallel_layers_per_stage=6"}},
+    {"experts-borrow-ranks", {"torchtitan", 2, 8, "dp_replicate=4 dp_shard=4 ep=8 experts=16"}},
+    {"world-size", {"hf-trainer", 1, 8, "dp_shard_size=4 tensor_parallel_size=4"}},
 };
 
 /* Ends the test unless it breaks the rule, or no rule that is not a warning. */
 static void check_layout(const struct layout *l, const char *rule)
 {
     OWNED char *profile = l->profile ? xasprintf("profile = \"%s\"\n", l->profile) : xstrdup("");
+    OWNED char *lines = toml_of(l->keys);
     OWNED char *text = xasprintf("%s[cluster_spec]\nnum_hosts = %d\nnum_devices_per_host = %d\n[parallel_spec]\n%s",
-                                 profile, l->hosts, l->devices_per_host, l->keys);
+                                 profile, l->hosts, l->devices_per_host, lines);
     HELD(built) b = build_text(text);
     HELD(plan) p = plan_of(&b);
     bool found = rule == NULL;
