@@ -1,6 +1,5 @@
 /* predict: a combination's values as an architecture and a plan, and predictions of them. */
-#include "predict/predictor.h"
-#include "unit_test.h"
+#include "input_fixture.h"
 
 #define GIB 1073741824.0
 
@@ -12,29 +11,9 @@ static void set_number(const char *name, double number)
     v[input_find(name)] = (struct input_value){INPUT_NUMBER, number, NULL};
 }
 
-static void set_text(const char *name, const char *text)
-{
-    assert_true(input_find(name) < INPUT_COUNT);
-    v[input_find(name)] = (struct input_value){INPUT_TEXT, 0, text};
-}
-
-/* Sets what "name=value name=value" says, numbers as such. */
 static void set(const char *pairs)
 {
-    static char words[4096]; /* the values borrow from it */
-    static size_t used;
-    size_t size = strlen(pairs) + 1;
-    used = used + size > sizeof words ? 0 : used;
-    char *rest = memcpy(words + used, pairs, size), *text, *end;
-    used += size;
-    while ((text = strsep(&rest, " ")) && *text) {
-        const char *name = strsep(&text, "=");
-        double number = strtod(text, &end);
-        if (*end)
-            set_text(name, text);
-        else
-            set_number(name, number);
-    }
+    input_values_set(v, pairs);
 }
 
 /* GPT-2's smallest on eight devices of one node, and further values. */

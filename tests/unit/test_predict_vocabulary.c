@@ -1,118 +1,42 @@
 /* predict: no key is accepted and then ignored. Each input, set to other values in plans of several kinds, changes a
  * prediction or is refused somewhere. */
-#include "predict/inputs.h"
-#include "predict/predictor.h"
-#include "unit_test.h"
+#include "input_fixture.h"
 #include "util/buffer.h"
 
 #define WORDS_MOST 96
-
-struct vocabulary_case {
-    const char *input, *text; /* NULL: the number */
-    double number;
-};
-
 #define DECODER                                                                                                        \
-    {"layers", NULL, 8}, {"hidden", NULL, 1024}, {"heads", NULL, 16}, {"ffn", NULL, 4096}, {"vocab", NULL, 32000},     \
-        {"seq", NULL, 2048}, {"micro_batch", NULL, 2}, {"gradient_accumulation", NULL, 8}, {"nodes", NULL, 4},         \
-        {"devices_per_node", NULL, 8}, {"zero_stage", NULL, 1},                                                        \
-    {                                                                                                                  \
-        "flash_attention", NULL, 1                                                                                     \
-    }
+    "layers=8 hidden=1024 heads=16 ffn=4096 vocab=32000 seq=2048 micro_batch=2 gradient_accumulation=8 nodes=4 "       \
+    "devices_per_node=8 zero_stage=1 flash_attention=1 "
 
 /* Plans in which one input or another has a meaning. */
 static const struct plan {
-    const char *framework;
-    struct vocabulary_case settings[32];
+    const char *framework, *settings;
 } plans[] = {
-    {"megatron", {DECODER, {"tp", NULL, 2}, {"pp", NULL, 2}, {"vpp", NULL, 2}, {"sequence_parallel", NULL, 1}}},
-    {"megatron",
-     {DECODER,
-      {"pp", NULL, 4},
-      {"cp", NULL, 2},
-      {"family", "llama", 0},
-      {"recompute", "full", 0},
-      {"recompute_layers", NULL, 1}}},
-    {"megatron",
-     {DECODER,
-      {"family", "llama", 0},
-      {"experts", NULL, 8},
-      {"experts_per_token", NULL, 2},
-      {"expert_ffn", NULL, 1024},
-      {"shared_ffn", NULL, 512},
-      {"ep", NULL, 8},
-      {"tp", NULL, 2},
-      {"recompute", "selective", 0}}},
-    {"megatron", {DECODER, {"kv_lora_rank", NULL, 128}, {"qk_rope_dim", NULL, 32}, {"family", "llama", 0}}},
-    {"megatron", {DECODER, {"family", "t5", 0}}},
-    {"megatron", {DECODER, {"family", "bert", 0}}},
-    {"megatron", {DECODER, {"hybrid_pattern", "M-M-M*M*", 0}, {"mixer_heads", NULL, 32}, {"mixer_state", NULL, 64}}},
-    {"megatron",
-     {DECODER, {"mixer_layers", NULL, 4}, {"mixer", "mamba", 0}, {"mixer_heads", NULL, 32}, {"mixer_state", NULL, 16}}},
-    {"megatron",
-     {{"family", "vit", 0},
-      {"layers", NULL, 8},
-      {"hidden", NULL, 1024},
-      {"heads", NULL, 16},
-      {"image", NULL, 224},
-      {"patch", NULL, 16},
-      {"classes", NULL, 10},
-      {"micro_batch", NULL, 8}}},
-    {"hf-trainer",
-     {DECODER,
-      {"family", "llama", 0},
-      {"peft", "lora", 0},
-      {"lora_rank", NULL, 8},
-      {"lora_targets", "attention", 0},
-      {"quantization", "nf4", 0},
-      {"kbit_preparation", NULL, 1},
-      {"recompute", "full", 0}}},
-    {"hf-trainer",
-     {DECODER,
-      {"zero_stage", NULL, 0},
-      {"seq", NULL, 128},
-      {"precision", "fp32", 0},
-      {"recompute", "full", 0},
-      {"loss_kernel", "fused", 0}}},
-    {"hf-trainer",
-     {DECODER,
-      {"peft", "lora", 0},
-      {"lora_rank", NULL, 8},
-      {"lora_targets", "attention", 0},
-      {"quantization", "gptq", 0}}},
-    {"hf-trainer", {DECODER, {"zero_stage", NULL, 3}, {"gradient_accumulation", NULL, 4}}},
-    {"hf-trainer", {DECODER, {"padding_free", NULL, 1}, {"mean_tokens", NULL, 512}}},
-    {"fsdp2", {DECODER, {"zero_stage", NULL, 3}, {"nodes", NULL, 4}, {"tied_embeddings", NULL, 0}}},
-    {"megatron", {DECODER, {"precision", "fp8", 0}}},
-    {"megatron", {DECODER, {"tp", NULL, 2}, {"recompute", "full", 0}}},
-    {"deepspeed", {DECODER, {"zero_stage", NULL, 3}, {"steps", NULL, 100}}},
-    {"deepspeed",
-     {DECODER,
-      {"zero_stage", NULL, 3},
-      {"layers", NULL, 64},
-      {"seq", NULL, 128},
-      {"recompute", "full", 0},
-      {"offload", "parameters", 0}}},
-    {"deepspeed",
-     {{"params", NULL, 1e9},
-      {"activation_memory", NULL, 1e9},
-      {"fwd_flops", NULL, 1e12},
-      {"micro_batch", NULL, 2},
-      {"nodes", NULL, 1},
-      {"devices_per_node", NULL, 8}}},
+    {"megatron", DECODER "tp=2 pp=2 vpp=2 sequence_parallel=1"},
+    {"megatron", DECODER "pp=4 cp=2 family=llama recompute=full recompute_layers=1"},
+    {"megatron", DECODER "family=llama experts=8 experts_per_token=2 expert_ffn=1024 shared_ffn=512 ep=8 tp=2 "
+                         "recompute=selective"},
+    {"megatron", DECODER "kv_lora_rank=128 qk_rope_dim=32 family=llama"},
+    {"megatron", DECODER "family=t5"},
+    {"megatron", DECODER "family=bert"},
+    {"megatron", DECODER "hybrid_pattern=M-M-M*M* mixer_heads=32 mixer_state=64"},
+    {"megatron", DECODER "mixer_layers=4 mixer=mamba mixer_heads=32 mixer_state=16"},
+    {"megatron", "family=vit layers=8 hidden=1024 heads=16 image=224 patch=16 classes=10 micro_batch=8"},
+    {"hf-trainer", DECODER "family=llama peft=lora lora_rank=8 lora_targets=attention quantization=nf4 "
+                           "kbit_preparation=1 recompute=full"},
+    {"hf-trainer", DECODER "zero_stage=0 seq=128 precision=fp32 recompute=full loss_kernel=fused"},
+    {"hf-trainer", DECODER "peft=lora lora_rank=8 lora_targets=attention quantization=gptq"},
+    {"hf-trainer", DECODER "zero_stage=3 gradient_accumulation=4"},
+    {"hf-trainer", DECODER "padding_free=1 mean_tokens=512"},
+    {"fsdp2", DECODER "zero_stage=3 nodes=4 tied_embeddings=0"},
+    {"megatron", DECODER "precision=fp8"},
+    {"megatron", DECODER "tp=2 recompute=full"},
+    {"deepspeed", DECODER "zero_stage=3 steps=100"},
+    {"deepspeed", DECODER "zero_stage=3 layers=64 seq=128 recompute=full offload=parameters"},
+    {"deepspeed", "params=1e9 activation_memory=1e9 fwd_flops=1e12 micro_batch=2 nodes=1 devices_per_node=8"},
 };
 
 static const double numbers[] = {0, 0.25, 1, 2, 3, 4, 8, 16, 64, 1000, 5e10};
-
-static void fill(const struct plan *p, struct input_value *values)
-{
-    memset(values, 0, INPUT_COUNT * sizeof *values);
-    for (const struct vocabulary_case *s = p->settings; s->input; s++) {
-        size_t i = input_find(s->input);
-        FAIL_WHERE(i == INPUT_COUNT, "no input %s", s->input);
-        values[i] = (struct input_value){s->text ? INPUT_TEXT : INPUT_NUMBER, s->number, s->text};
-    }
-}
 
 /* All that is said of a plan: a reason where nothing is predicted. */
 static char *told(struct predictor *predictor, const struct input_value *values)
@@ -136,7 +60,8 @@ static bool changes(struct predictor *predictor, const struct plan *plan, size_t
     size_t count = input_words(input, words, WORDS_MOST);
     static const char *const texts[] = {"H100", "V100-16GB", "fsdp2", "here", "Et*4|t*4L", "M-M-M-M*"};
     bool changed = false;
-    fill(plan, values);
+    memset(values, 0, sizeof values);
+    input_values_set(values, plan->settings);
     OWNED char *before = told(predictor, values);
     for (size_t k = 0; !changed && k < count + LENGTH(texts) + LENGTH(numbers); k++) {
         const char *text = k < count ? words[k] : k < count + LENGTH(texts) ? texts[k - count] : NULL;
