@@ -112,148 +112,86 @@ static bool needs_of(const struct drawn *d, const struct framework *f, struct ne
     return true;
 }
 
-/* --- changes: each returns false where there is nothing to change --- */
+enum direction { DOWN = -1, EITHER = 0, UP = 1 };
 
-#define CHANGE(name, condition, statement)                                                                             \
-    static bool name(struct drawn *d)                                                                                  \
-    {                                                                                                                  \
-        bool applies = condition;                                                                                      \
-        if (applies)                                                                                                   \
-            statement;                                                                                                 \
-        return applies;                                                                                                \
-    }
-CHANGE(larger_micro_batch, true, d->plan.micro_batch *= 2)
-CHANGE(more_micro_batches, true, d->plan.micro_batches *= 2)
-CHANGE(longer_sequence, true, d->plan.sequence *= 2)
-CHANGE(larger_vocabulary, true, d->a.vocab *= 2)
-CHANGE(more_experts, d->a.experts > 0, d->a.experts *= 2)
-CHANGE(more_experts_per_token, d->a.experts > 0, d->a.experts_per_token *= 2)
-CHANGE(more_tensor, true, d->plan.tensor *= 2)
-CHANGE(higher_stage, d->plan.zero_stage<2 && d->plan.data >= 8 && d->plan.pipeline == 1 && d->plan.micro_batches> 1,
-       d->plan.zero_stage++)
-CHANGE(more_replicas, d->plan.zero_stage == 0 && d->plan.data > 1, d->plan.data *= 2)
-CHANGE(more_shards, d->plan.data > 1, d->plan.data *= 2)
-CHANGE(more_context, d->plan.data > 1, d->plan.context *= 2)
-CHANGE(fused_attention, !d->plan.flash_attention, /* by what is written for the device */
-       (d->plan.flash_attention = true, d->plan.attention_kernel = ATTENTION_KERNEL_LATEST))
-CHANGE(fused_by_compiler, true, d->plan.compiled = true)
-CHANGE(split_sequence, d->plan.tensor > 1, d->plan.sequence_parallel = true)
-CHANGE(hidden_gradients, true, d->plan.overlap_gradients = true)
-CHANGE(hidden_parameters, true, d->plan.overlap_parameters = true)
-CHANGE(hidden_tensor_traffic, d->plan.tensor > 1, d->plan.overlap_tensor = true)
-CHANGE(hidden_expert_traffic, d->plan.expert > 1, d->plan.overlap_expert = true)
-CHANGE(optimizer_on_host, true, d->plan.offload = OFFLOAD_OPTIMIZER)
-CHANGE(frozen_half, true, d->plan.frozen_layers = d->a.layers / 2)
-CHANGE(no_logits, true, d->plan.loss = LOSS_LINEAR)
-CHANGE(narrow_moments, true, d->plan.optimizer = OPTIMIZER_ADAM_8BIT)
-CHANGE(no_moments, true, d->plan.optimizer = OPTIMIZER_SGD)
-CHANGE(fused_step, true, d->plan.optimizer_kernel = OPTIMIZER_KERNEL_FUSED)
-CHANGE(in_fp32, d->plan.zero_stage >= 2, d->plan.precision = PRECISION_FP32) /* below there may be casts */
-CHANGE(in_fp8, d->cluster.device->fp8_factor > 1, d->plan.precision = PRECISION_FP8)
-CHANGE(faster_network, true, d->cluster.inter_bytes_per_s *= 2)
-CHANGE(slower_messages, true, d->cluster.inter_latency_s = 50e-6)
+/* Changes, and directions in which bytes and seconds must not go the opposite way; what the name of a framework begins
+ * with that it does not hold for; where there is something to change, and how. */
+#define CHANGES(X)                                                                                                     \
+    X("a larger micro-batch", UP, UP, NULL, true, plan->micro_batch *= 2)                                              \
+    X("more micro-batches", UP, UP, NULL, true, plan->micro_batches *= 2)                                              \
+    X("a longer sequence", UP, UP, NULL, true, plan->sequence *= 2)                                                    \
+    X("more layers", UP, UP, NULL, true, (a->layers *= 2, a->mixer_layers *= 2, a->window_layers *= 2))                \
+    X("wider layers", UP, UP, NULL, true, (a->hidden *= 2, a->heads *= 2, a->kv_heads *= 2, a->expert_ffn *= 2))       \
+    X("a larger vocabulary", UP, UP, NULL, true, a->vocab *= 2)                                                        \
+    X("more experts", UP, UP, NULL, a->experts > 0, a->experts *= 2)                                                   \
+    X("more experts per token", UP, UP, NULL, a->experts > 0, a->experts_per_token *= 2)                               \
+    X("selective recompute", DOWN, UP, NULL, true,                                                                     \
+      plan->recompute = plan->recompute == RECOMPUTE_NONE ? RECOMPUTE_SELECTIVE : plan->recompute)                     \
+    /* autocast keeps a copy of the weights for the backward pass, or has one of a layer that is computed again */     \
+    X("full recompute", DOWN, UP, "torch-ddp", true, plan->recompute = RECOMPUTE_FULL)                                 \
+    X("recompute of half the layers", UP, DOWN, NULL, plan->recompute == RECOMPUTE_FULL,                               \
+      (plan->recompute_layers = a->layers / plan->pipeline / 2, plan->recompute_method = RECOMPUTE_BLOCK))             \
+    X("more tensor parallelism", DOWN, EITHER, NULL, true, plan->tensor *= 2)                                          \
+    X("a higher ZeRO stage", DOWN, EITHER, NULL,                                                                       \
+      plan->zero_stage<2 && plan->data >= 8 && plan->pipeline == 1 && plan->micro_batches> 1, plan->zero_stage++)      \
+    X("more replicas", EITHER, UP, NULL, plan->zero_stage == 0 && plan->data > 1, plan->data *= 2)                     \
+    X("more shards", DOWN, EITHER, NULL, plan->data > 1, plan->data *= 2)                                              \
+    X("more context parallelism", DOWN, EITHER, NULL, plan->data > 1, plan->context *= 2)                              \
+    /* by what is written for the device; TransformerEngine's modules launch longer */                                 \
+    X("fused attention", DOWN, DOWN, "megatron", !plan->flash_attention,                                               \
+      (plan->flash_attention = true, plan->attention_kernel = ATTENTION_KERNEL_LATEST))                                \
+    X("a compiler", EITHER, DOWN, NULL, true, plan->compiled = true)                                                   \
+    X("sequence parallelism", DOWN, EITHER, NULL, plan->tensor > 1, plan->sequence_parallel = true)                    \
+    X("gradients reduced behind computing", EITHER, DOWN, NULL, true, plan->overlap_gradients = true)                  \
+    X("parameters gathered behind computing", EITHER, DOWN, NULL, true, plan->overlap_parameters = true)               \
+    X("tensor parallelism behind computing", EITHER, DOWN, NULL, plan->tensor > 1, plan->overlap_tensor = true)        \
+    X("expert parallelism behind computing", EITHER, DOWN, NULL, plan->expert > 1, plan->overlap_expert = true)        \
+    X("the optimizer on the host", DOWN, EITHER, NULL, true, plan->offload = OFFLOAD_OPTIMIZER)                        \
+    X("frozen layers", DOWN, DOWN, NULL, true, plan->frozen_layers = a->layers / 2)                                    \
+    X("a loss without logits", DOWN, EITHER, NULL, true, plan->loss = LOSS_LINEAR)                                     \
+    X("moments in 8 bits", DOWN, EITHER, NULL, true, plan->optimizer = OPTIMIZER_ADAM_8BIT)                            \
+    X("no moments", DOWN, EITHER, NULL, true, plan->optimizer = OPTIMIZER_SGD)                                         \
+    X("a fused step", DOWN, EITHER, NULL, true, plan->optimizer_kernel = OPTIMIZER_KERNEL_FUSED)                       \
+    X("interleaved stages", UP, DOWN, NULL, plan->pipeline > 1 && plan->micro_batches % plan->pipeline == 0,           \
+      (plan->virtual_stages = 2, plan->schedule = SCHEDULE_INTERLEAVED))                                               \
+    /* below there may be casts */                                                                                     \
+    X("fp32", EITHER, UP, NULL, plan->zero_stage >= 2, plan->precision = PRECISION_FP32)                               \
+    X("fp8", EITHER, DOWN, NULL, d->cluster.device->fp8_factor > 1, plan->precision = PRECISION_FP8)                   \
+    X("a faster network", EITHER, DOWN, NULL, true, d->cluster.inter_bytes_per_s *= 2)                                 \
+    X("slower messages", EITHER, UP, NULL, true, d->cluster.inter_latency_s = 50e-6)                                   \
+    X("the next generation of devices", EITHER, DOWN, NULL, next_device(d->cluster.device),                            \
+      d->cluster.device = next_device(d->cluster.device))                                                              \
+    X("memory of fused attention", DOWN, EITHER, NULL, !plan->flash_attention,                                         \
+      (plan->flash_attention = true, plan->attention_kernel = ATTENTION_KERNEL_LATEST))
 
-static bool recompute_some(struct drawn *d)
-{
-    d->plan.recompute = d->plan.recompute == RECOMPUTE_NONE ? RECOMPUTE_SELECTIVE : d->plan.recompute;
-    return true;
-}
+#define ROW(name, bytes, seconds, unless, applies, statement) {name, bytes, seconds, unless},
+#define CASE(name, bytes, seconds, unless, applies, statement)                                                         \
+    if (c-- == 0)                                                                                                      \
+        return (applies) && (statement, true);
 
-static bool recompute_all(struct drawn *d)
-{
-    d->plan.recompute = RECOMPUTE_FULL;
-    return true;
-}
+static const struct {
+    const char *name;
+    enum direction bytes, seconds;
+    const char *unless;
+} changes[] = {CHANGES(ROW)};
 
-static bool recompute_half(struct drawn *d)
-{
-    d->plan.recompute_layers = d->a.layers / d->plan.pipeline / 2;
-    d->plan.recompute_method = RECOMPUTE_BLOCK;
-    return d->plan.recompute == RECOMPUTE_FULL;
-}
-
-static bool more_layers(struct drawn *d)
-{
-    d->a.layers *= 2;
-    d->a.mixer_layers *= 2;
-    d->a.window_layers *= 2;
-    return true;
-}
-
-static bool wider(struct drawn *d)
-{
-    d->a.hidden *= 2;
-    d->a.heads *= 2;
-    d->a.kv_heads *= 2;
-    d->a.expert_ffn *= 2;
-    return true;
-}
-
-static bool interleaved(struct drawn *d)
-{
-    d->plan.virtual_stages = 2;
-    d->plan.schedule = SCHEDULE_INTERLEAVED;
-    return d->plan.pipeline > 1 && d->plan.micro_batches % d->plan.pipeline == 0;
-}
-
-static bool next_device(struct drawn *d)
+static const struct device *next_device(const struct device *d)
 {
     static const char *const by_age[] = {"V100-32GB", "A100-80GB", "H100", "B200"};
     for (size_t i = 0; i + 1 < LENGTH(by_age); i++)
-        if (strcmp(d->cluster.device->name, by_age[i]) == 0) {
-            d->cluster.device = device_find(NULL, by_age[i + 1]);
-            return true;
-        }
-    return false;
+        if (strcmp(d->name, by_age[i]) == 0)
+            return device_find(NULL, by_age[i + 1]);
+    return NULL;
 }
 
-enum direction { DOWN = -1, EITHER = 0, UP = 1 };
-
-/* Changes, and directions in which bytes and seconds must not go the opposite way. */
-static const struct {
-    const char *name;
-    bool (*change)(struct drawn *d);
-    enum direction bytes, seconds;
-    const char *unless; /* what the name of a framework begins with that it does not hold for */
-} changes[] = {
-    {"a larger micro-batch", larger_micro_batch, UP, UP, NULL},
-    {"more micro-batches", more_micro_batches, UP, UP, NULL},
-    {"a longer sequence", longer_sequence, UP, UP, NULL},
-    {"more layers", more_layers, UP, UP, NULL},
-    {"wider layers", wider, UP, UP, NULL},
-    {"a larger vocabulary", larger_vocabulary, UP, UP, NULL},
-    {"more experts", more_experts, UP, UP, NULL},
-    {"more experts per token", more_experts_per_token, UP, UP, NULL},
-    {"selective recompute", recompute_some, DOWN, UP, NULL},
-    /* autocast keeps a copy of the weights for the backward pass, or has one of a layer that is computed again */
-    {"full recompute", recompute_all, DOWN, UP, "torch-ddp"},
-    {"recompute of half the layers", recompute_half, UP, DOWN, NULL},
-    {"more tensor parallelism", more_tensor, DOWN, EITHER, NULL},
-    {"a higher ZeRO stage", higher_stage, DOWN, EITHER, NULL},
-    {"more replicas", more_replicas, EITHER, UP, NULL},
-    {"more shards", more_shards, DOWN, EITHER, NULL},
-    {"more context parallelism", more_context, DOWN, EITHER, NULL},
-    {"fused attention", fused_attention, DOWN, DOWN, "megatron"}, /* TransformerEngine's modules launch longer */
-    {"a compiler", fused_by_compiler, EITHER, DOWN, NULL},
-    {"sequence parallelism", split_sequence, DOWN, EITHER, NULL},
-    {"gradients reduced behind computing", hidden_gradients, EITHER, DOWN, NULL},
-    {"parameters gathered behind computing", hidden_parameters, EITHER, DOWN, NULL},
-    {"tensor parallelism behind computing", hidden_tensor_traffic, EITHER, DOWN, NULL},
-    {"expert parallelism behind computing", hidden_expert_traffic, EITHER, DOWN, NULL},
-    {"the optimizer on the host", optimizer_on_host, DOWN, EITHER, NULL},
-    {"frozen layers", frozen_half, DOWN, DOWN, NULL},
-    {"a loss without logits", no_logits, DOWN, EITHER, NULL},
-    {"moments in 8 bits", narrow_moments, DOWN, EITHER, NULL},
-    {"no moments", no_moments, DOWN, EITHER, NULL},
-    {"a fused step", fused_step, DOWN, EITHER, NULL},
-    {"interleaved stages", interleaved, UP, DOWN, NULL},
-    {"fp32", in_fp32, EITHER, UP, NULL},
-    {"fp8", in_fp8, EITHER, DOWN, NULL},
-    {"a faster network", faster_network, EITHER, DOWN, NULL},
-    {"slower messages", slower_messages, EITHER, UP, NULL},
-    {"the next generation of devices", next_device, EITHER, DOWN, NULL},
-    {"memory of fused attention", fused_attention, DOWN, EITHER, NULL},
-};
+/* False where there is nothing to change. */
+static bool change(size_t c, struct drawn *d)
+{
+    struct architecture *a = &d->a;
+    struct training_plan *plan = &d->plan;
+    CHANGES(CASE)
+    return false;
+}
 
 static bool goes_against(enum direction direction, double before, double after)
 {
@@ -267,7 +205,7 @@ static void check_change(size_t c, const struct framework *f)
     for (size_t i = 0; i < PLANS; i++) {
         struct drawn d = draw(&r), other = d;
         struct needs before, after;
-        if (!changes[c].change(&other) || !needs_of(&d, f, &before) || !needs_of(&other, f, &after))
+        if (!change(c, &other) || !needs_of(&d, f, &before) || !needs_of(&other, f, &after))
             continue;
         tried++;
         if (goes_against(changes[c].bytes, before.bytes, after.bytes) ||
