@@ -5,7 +5,9 @@
 #include "unit_test.h"
 
 /* A plan with these members. */
-#define PLAN(name, ...) struct training_plan name = {__VA_ARGS__}
+#define PLAN(name, ...) struct training_plan name = PLANNED(__VA_ARGS__)
+#define PLANNED(...) ((struct training_plan){__VA_ARGS__})
+#define LORA(targets) .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = (targets)
 
 /* The plan with members of another value: BUT(usual, it.data = 2, it.zero_stage = 3). */
 #define BUT(plan, ...)                                                                                                 \

@@ -7,7 +7,7 @@
 
 TEST(step_predict__one_device__sum_of_weighted_terms)
 {
-    struct architecture a = gpt(24, 2048, 16);
+    struct architecture a = GPT;
     struct training_plan plan = {.micro_batch = 4, .micro_batches = 2, .sequence = 2048, .flash_attention = true};
     struct step_prediction s = predict(a, plan, *a100(), "megatron");
     double sum = 0, tokens = 4 * 2048;
@@ -25,13 +25,9 @@ TEST(step_predict__one_device__sum_of_weighted_terms)
 }
 
 /* A stage has its own tensors, and adapters are pairs. */
-TEST(step_predict__optimizer__by_tensors_of_a_rank)
-{
-    struct training_plan stages = {.pipeline = 4, .sequence = 256},
-                         lora = {.sequence = 256, .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = 3};
-    assert_close(500 * term(stages, "megatron", TIME_STEP), 4 + 6 * 16, 1e-12);
-    assert_close(500 * term(lora, "hf-trainer", TIME_STEP), 4 + 24 * 2 * 2, 1e-12);
-}
+STEPS(step_predict__optimizer__by_tensors_of_a_rank, 1e-12,
+      STEP("megatron", TIME_STEP, (4 + 6 * 16) / 500.0, .pipeline = 4, .sequence = 256),
+      STEP("hf-trainer", TIME_STEP, (4 + 24 * 2 * 2) / 500.0, .sequence = 256, LORA(3)))
 
 /* A layer takes ∛(device³ + host³): of a large micro-batch hardly any launches are waited for, of a small one most. */
 TEST(step_predict__launches__hidden_behind_the_device)
@@ -71,40 +67,33 @@ TEST(step_predict__collectives__launched)
 TEST(step_predict__hooks_and_quantised_products__launched)
 {
     struct architecture llama = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 32000);
-    struct training_plan plan = {.data = 2, .sequence = 256, .zero_stage = 1, .flash_attention = true};
-    double before = 0, last = 0;
-    for (plan.zero_stage = 1; plan.zero_stage <= 3; plan.zero_stage++) {
-        double launches = term_of(llama, plan, "deepspeed", TIME_LAUNCH);
-        assert_true(launches > before + (plan.zero_stage > 1 ? 1 : 0));
-        last = launches - before;
-        before = launches;
+    double of_stage[4];
+    for (int64_t stage = 1; stage <= 3; stage++) {
+        PLAN(plan, .data = 2, .sequence = 256, .zero_stage = stage, .flash_attention = true);
+        of_stage[stage] = term_of(llama, plan, "deepspeed", TIME_LAUNCH);
     }
-    plan.zero_stage = 3;
-    double hidden = term_of(llama, BUT(plan, it.sequence = 8192), "deepspeed", TIME_LAUNCH);
-    assert_true(last > 24 * 0.3 && hidden < before / 4);
-    struct training_plan tuned = {.sequence = 256, .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = 3};
-    tuned.quantization = QUANTIZATION_NF4;
-    double single = term_of(llama, tuned, "hf-trainer", TIME_LAUNCH);
-    tuned.quantization = QUANTIZATION_NF4_DOUBLE;
-    double nested = term_of(llama, tuned, "hf-trainer", TIME_LAUNCH);
-    assert_true(nested > single + 1);
+    PLAN(hidden, .data = 2, .sequence = 8192, .zero_stage = 3, .flash_attention = true);
+    assert_true(of_stage[1] > 0 && of_stage[2] > of_stage[1] + 1 && of_stage[3] > of_stage[2] + 24 * 0.3);
+    assert_true(term_of(llama, hidden, "deepspeed", TIME_LAUNCH) < of_stage[3] / 4);
+    PLAN(single, .sequence = 256, LORA(3), .quantization = QUANTIZATION_NF4);
+    struct training_plan nested = BUT(single, it.quantization = QUANTIZATION_NF4_DOUBLE);
+    assert_true(term_of(llama, nested, "hf-trainer", TIME_LAUNCH) >
+                term_of(llama, single, "hf-trainer", TIME_LAUNCH) + 1);
 }
 
 /* Unpacking by torch's operations takes nine launches and 18 bytes a weight in each forward pass. */
 TEST(step_predict__gptq__unpacked_by_the_host)
 {
     struct architecture llama = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 32000);
-    PLAN(plan, .sequence = 256, .tuning = TUNING_LORA, .lora_rank = 8, .lora_targets = 3, .recompute = RECOMPUTE_FULL,
-         .quantization = QUANTIZATION_GPTQ, .quantized_by = QUANTIZED_FUSED);
-    struct step_prediction fused = predict(llama, plan, *a100(), "hf-trainer");
-    plan.quantized_by = QUANTIZED_FRAMEWORK;
-    struct step_prediction own = predict(llama, plan, *a100(), "hf-trainer");
-    plan.quantized_by = QUANTIZED_UNPACKED;
-    struct step_prediction unpacked = predict(llama, plan, *a100(), "fsdp");
-    assert_true(own.terms[TIME_LAUNCH] > fused.terms[TIME_LAUNCH] + 24 * 0.5);
-    assert_true(own.terms[TIME_ELEMENTWISE] > 2 * fused.terms[TIME_ELEMENTWISE]);
-    plan.quantized_by = QUANTIZED_FRAMEWORK;
-    assert_true(term_of(llama, plan, "fsdp", TIME_LAUNCH) < unpacked.terms[TIME_LAUNCH]);
+    PLAN(plan, .sequence = 256, LORA(3), .recompute = RECOMPUTE_FULL, .quantization = QUANTIZATION_GPTQ,
+         .quantized_by = QUANTIZED_FUSED);
+    struct training_plan own = BUT(plan, it.quantized_by = QUANTIZED_FRAMEWORK);
+    struct training_plan unpacked = BUT(plan, it.quantized_by = QUANTIZED_UNPACKED);
+    const struct step_prediction with = predict(llama, own, *a100(), "hf-trainer");
+    const struct step_prediction fused = predict(llama, plan, *a100(), "hf-trainer");
+    assert_true(with.terms[TIME_LAUNCH] > fused.terms[TIME_LAUNCH] + 24 * 0.5);
+    assert_true(with.terms[TIME_ELEMENTWISE] > 2 * fused.terms[TIME_ELEMENTWISE]);
+    assert_true(term_of(llama, own, "fsdp", TIME_LAUNCH) < term_of(llama, unpacked, "fsdp", TIME_LAUNCH));
 }
 
 /* In each pass, and for a gather where there is more than one rank. */
@@ -161,64 +150,50 @@ TEST(step_predict__padding_mask__whole_square_by_the_slower_kernel)
 TEST(step_predict__weight_of_launches__same_terms)
 {
     struct architecture a = gpt(24, 1024, 16);
-    struct training_plan plan = {.micro_batch = 2, .sequence = 256};
+    PLAN(plan, .micro_batch = 2, .sequence = 256);
     struct cluster cluster = *a100();
     struct framework other = *framework_find("megatron");
-    struct step_prediction s, t;
+    struct step_prediction s = predict(a, plan, cluster, "megatron"), t;
     all_completed(&a, &plan, &cluster);
     for (int i = 0; i < TIME_TERM_COUNT; i++)
         other.time.weights[i] *= 3;
-    FAIL_IF(step_predict(&a, &plan, &cluster, framework_find("megatron"), &s, &e));
     FAIL_IF(step_predict(&a, &plan, &cluster, &other, &t, &e));
     assert_memory_equal(s.terms, t.terms, sizeof s.terms);
     assert_close(t.seconds, 3 * s.seconds, 1e-12);
 }
 
-/* 4 all-reduces a layer, 6 with full recompute, each 2·(t - 1)/t of 2·T·h over the node's link. */
-TEST(step_predict__tensor_parallel__volume_and_steps)
-{
-    struct architecture a = gpt(24, 2048, 16);
-    struct training_plan plan = {.tensor = 4, .micro_batch = 4, .sequence = 2048};
-    double volume = 2 * 0.75 * 2 * 4 * 2048 * 2048.0;
-    struct step_prediction s = predict(a, plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_TENSOR], (24 * 4 + 2) * volume / 300e9, 1e-12);
-    assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 2, 1e-12);
-    plan.sequence_parallel = true; /* two gathers and two reduce-scatters, as many backward, and the inputs again */
-    s = predict(a, plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_TENSOR], (24 * 4 + 2) * volume / 300e9, 1e-12);
-    assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 5 + 2.5 + 3) * 2, 1e-12);
-    plan.sequence_parallel = false;
-    plan.recompute = RECOMPUTE_FULL;
-    s = predict(a, plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_TENSOR], (24 * 6 + 2) * volume / 300e9, 1e-12);
-    plan.tensor = 16; /* over two nodes, with all eight adapters of each */
-    s = predict(a, plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_TENSOR], (24 * 6 + 2) * volume / 0.75 * 15 / 16 / (8 * 25e9), 1e-12);
-    assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 6 + 2 + 3) * 2 * 15, 1e-12);
-    const struct cluster fast = {.device = device_find(NULL, "A100-80GB"), .inter_bytes_per_s = 100e9};
-    s = predict(a, plan, fast, "megatron");
-    assert_close(s.terms[TIME_TENSOR], (24 * 6 + 2) * volume / 0.75 * 15 / 16 / 300e9, 1e-12);
-}
+#define SENT (2 * 0.75 * 2 * 4 * 2048 * 2048.0)
+#define TP .tensor = 4, .micro_batch = 4, .sequence = 2048
+#define TP_OF_16 .tensor = 16, .micro_batch = 4, .sequence = 2048, .recompute = RECOMPUTE_FULL
 
-/* The embedding's all-reduce is the first stage's, the head's and the loss's the last one's. */
-TEST(step_predict__tensor_parallel_over_stages__head_on_the_last)
+/* 4 all-reduces a layer, 6 with full recompute, each 2·(t - 1)/t of 2·T·h over the node's link. In sequence parallelism
+ * two gathers and two reduce-scatters, as many backward, and the inputs again. Over two nodes, with all eight adapters
+ * of each. In stages the embedding's all-reduce is the first one's, the head's and the loss's the last one's. */
+STEPS(step_predict__tensor_parallel__volume_and_steps, 1e-12,
+      STEP("megatron", TIME_TENSOR, (24 * 4 + 2) * SENT / 300e9, TP),
+      STEP("megatron", TIME_TENSOR_STEPS, (24 * 4 + 2 + 3) * 2, TP),
+      STEP("megatron", TIME_TENSOR, (24 * 4 + 2) * SENT / 300e9, TP, .sequence_parallel = true),
+      STEP("megatron", TIME_TENSOR_STEPS, (24 * 5 + 2.5 + 3) * 2, TP, .sequence_parallel = true),
+      STEP("megatron", TIME_TENSOR, (24 * 6 + 2) * SENT / 300e9, TP, .recompute = RECOMPUTE_FULL),
+      STEP("megatron", TIME_TENSOR, (24 * 6 + 2) * SENT / 0.75 * 15 / 16 / (8 * 25e9), TP_OF_16),
+      STEP("megatron", TIME_TENSOR_STEPS, (24 * 6 + 2 + 3) * 2 * 15, TP_OF_16),
+      STEP("megatron", TIME_TENSOR, (7 * 12 * 4 + 6) * SENT / 300e9, TP, .pipeline = 2, .micro_batches = 6),
+      STEP("megatron", TIME_TENSOR_STEPS, (7 * 12 * 4 + 6 * (1 + 3)) * 2, TP, .pipeline = 2, .micro_batches = 6))
+
+TEST(step_predict__tensor_parallel_over_a_fast_network__as_fast_as_the_node)
 {
-    struct training_plan plan = {.tensor = 4, .pipeline = 2, .micro_batch = 4, .micro_batches = 6, .sequence = 2048};
-    double volume = 2 * 0.75 * 2 * 4 * 2048 * 2048.0;
-    struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_TENSOR], (7 * 12 * 4 + 6) * volume / 300e9, 1e-12);
-    assert_close(s.terms[TIME_TENSOR_STEPS], (7 * 12 * 4 + 6 * (1 + 3)) * 2, 1e-12);
+    assert_close(term_on(A100_WITH(.inter_bytes_per_s = 100e9), PLANNED(TP_OF_16), "megatron", TIME_TENSOR),
+                 (24 * 6 + 2) * SENT / 0.75 * 15 / 16 / 300e9, 1e-12);
 }
 
 /* A ring over two nodes crosses from one to another twice. Within a node nothing does. */
 TEST(step_predict__latency_of_the_network__once_a_node)
 {
-    const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .inter_latency_s = 75e-6};
-    struct training_plan plan = {.tensor = 16, .micro_batch = 2, .sequence = 2048};
-    struct step_prediction s = predict(gpt(24, 2048, 16), plan, slow, "megatron");
-    assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 2 * (15 + 2 * 2 * 75e-6 / 20e-6), 1e-12);
-    s = predict(gpt(24, 2048, 16), BUT(plan, it.tensor = 8), slow, "megatron");
-    assert_close(s.terms[TIME_TENSOR_STEPS], (24 * 4 + 2 + 3) * 3, 1e-12);
+    const struct cluster slow = A100_WITH(.inter_latency_s = 75e-6);
+    PLAN(plan, .tensor = 16, .micro_batch = 2, .sequence = 2048);
+    assert_close(term_on(slow, plan, "megatron", TIME_TENSOR_STEPS),
+                 (24 * 4 + 2 + 3) * 2 * (15 + 2 * 2 * 75e-6 / 20e-6), 1e-12);
+    assert_close(term_on(slow, BUT(plan, it.tensor = 8), "megatron", TIME_TENSOR_STEPS), (24 * 4 + 2 + 3) * 3, 1e-12);
 }
 
 /* FSDP costs what is longer than the computing that it hides behind, what nothing hides (the first gathers and the last
@@ -226,21 +201,17 @@ TEST(step_predict__latency_of_the_network__once_a_node)
  * collectives have engines of their own. Each unit has the latency of a ring, thrice. */
 TEST(step_predict__sharded_parameters__hidden_behind_computing)
 {
-    const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .inter_bytes_per_s = 1e9};
-    struct training_plan plan = {.data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048};
-    struct step_prediction hidden = predict(gpt(24, 2048, 16), plan, *a100(), "torchtitan");
-    struct step_prediction longer = predict(gpt(24, 2048, 16), plan, slow, "torchtitan");
+    PLAN(plan, .data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048);
     struct device engines = *device_find(NULL, "A100-80GB");
     engines.collective_engines = true;
-    const struct cluster apart = {.device = &engines};
-    const double layer = 12.0 * 2048 * 2048 + 13 * 2048, root = 51200 * 2048.0;
-    const double sent = 8 * (15 / 16.0) * (24 * layer + root) / (8 * 25e9);
+    const double sent = 8 * (15 / 16.0) * GPT_PARAMETERS / (8 * 25e9);
     const double weight = framework_find("torchtitan")->time.nominal[TIME_DATA_INTER];
     const double all = sent + 3 * 24 * (14 * 3.4e-6 + 14e-6) / weight;
-    const double bare = 0.75 * (layer + root) / (24 * layer + root);
-    assert_close(hidden.terms[TIME_DATA_INTER], (CONTENTION + (1 - CONTENTION) * bare) * all, 1e-4);
-    assert_true(longer.terms[TIME_DATA_INTER] > hidden.terms[TIME_DATA_INTER] * 15);
-    assert_close(predict(gpt(24, 2048, 16), plan, apart, "torchtitan").terms[TIME_DATA_INTER], bare * all, 1e-4);
+    const double bare = 0.75 * (GPT_LAYER + GPT_HEAD) / GPT_PARAMETERS;
+    const double hidden = term(plan, "torchtitan", TIME_DATA_INTER);
+    assert_close(hidden, (CONTENTION + (1 - CONTENTION) * bare) * all, 1e-4);
+    assert_true(term_on(A100_WITH(.inter_bytes_per_s = 1e9), plan, "torchtitan", TIME_DATA_INTER) > hidden * 15);
+    assert_close(term_on((struct cluster){.device = &engines}, plan, "torchtitan", TIME_DATA_INTER), bare * all, 1e-4);
     plan.gathers_in_turn = true;
     assert_true(term(plan, "torchtitan", TIME_DATA_INTER) > 0.6 * all);
     assert_close(term(BUT(plan, it.zero_stage = 1), "torchtitan", TIME_DATA_INTER), sent * 6 / 8, 1e-4);
@@ -251,16 +222,15 @@ TEST(step_predict__sharded_parameters__hidden_behind_computing)
 TEST(step_predict__ring_over_nodes__waits_for_the_slower_links)
 {
     static const char *const devices[] = {"H100", "B200", "GB200", "GB300", "A100-80GB", "MI355X", "TPU-v5e"};
-    struct training_plan plan = {.data = 64, .sequence = 512};
-    struct cluster h100 = on("H100"), b200 = on("B200");
-    assert_true(predict(gpt(24, 2048, 16), plan, h100, "megatron").terms[TIME_DATA_INTER] == 0);
-    assert_true(predict(gpt(24, 2048, 16), plan, b200, "megatron").terms[TIME_DATA_INTRA] == 0);
+    PLAN(plan, .data = 64, .sequence = 512);
+    assert_true(term_on(on("H100"), plan, "megatron", TIME_DATA_INTER) == 0);
+    assert_true(term_on(on("B200"), plan, "megatron", TIME_DATA_INTRA) == 0);
     for (size_t i = 0; i < LENGTH(devices); i++) {
         struct cluster cluster = on(devices[i]);
         double ranks = cluster.device->pair_bytes_per_s > 0 ? 8 : 2; /* fewer have fewer links of a mesh */
         for (double before = 0; ranks <= 1024; ranks *= 2) {
             plan.data = (int64_t)ranks;
-            double s = predict(gpt(24, 2048, 16), plan, cluster, "megatron").seconds;
+            double s = predict(GPT, plan, cluster, "megatron").seconds;
             assert_true(s >= before);
             before = s;
         }
@@ -294,26 +264,23 @@ TEST(step_predict__faster_device_or_product__never_slower)
 /* FSDP2 gathers a stage of a pipeline once for all micro-batches, and reduces its gradients once, after them. */
 TEST(step_predict__fsdp2_pipeline__sends_a_stage_once)
 {
-    struct training_plan plan = {.data = 16, .zero_stage = 3, .pipeline = 4, .micro_batches = 8, .sequence = 512};
-    const double stage = 24 / 4 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
-    double few = term(plan, "fsdp2", TIME_DATA_INTER);
+    PLAN(plan, .data = 16, .zero_stage = 3, .pipeline = 4, .micro_batches = 8, .sequence = 512);
+    const double stage = 24 / 4 * GPT_LAYER + GPT_HEAD, few = term(plan, "fsdp2", TIME_DATA_INTER);
     assert_true(few < 6 * stage / (8 * 25e9) && few > 4 * (15 / 16.0) * stage / (8 * 25e9));
     plan.micro_batches = 16;
     assert_close(term(plan, "fsdp2", TIME_DATA_INTER), few, 0.01);
     plan.zero_stage = 2;
     assert_true(term(plan, "fsdp2", TIME_DATA_INTER) >= few);
-    double deepspeed = term(plan, "deepspeed", TIME_DATA_INTER);
-    assert_true(deepspeed > term(BUT(plan, it.micro_batches = 8), "deepspeed", TIME_DATA_INTER));
+    assert_true(term(plan, "deepspeed", TIME_DATA_INTER) >
+                term(BUT(plan, it.micro_batches = 8), "deepspeed", TIME_DATA_INTER));
 }
 
 /* DeepSpeed has all of a host of Grace, torch no more than of another's. */
 TEST(step_predict__offload_on_grace__of_deepspeed_alone)
 {
-    struct training_plan plan = {.data = 4, .zero_stage = 3, .offload = OFFLOAD_OPTIMIZER, .sequence = 512};
+    PLAN(plan, .data = 4, .zero_stage = 3, .offload = OFFLOAD_OPTIMIZER, .sequence = 512);
     struct cluster grace = {.device = device_find(NULL, "GH200"), .devices_per_node = 4};
-    struct cluster slot = grace;
-    slot.pcie_bytes_per_s = 50e9;
-    slot.host_bytes_per_s = 75e9;
+    struct cluster slot = {grace.device, .devices_per_node = 4, .pcie_bytes_per_s = 50e9, .host_bytes_per_s = 75e9};
     const struct architecture a = gpt(4, 256, 4);
     assert_true(predict(a, plan, grace, "fsdp").seconds == predict(a, plan, slot, "fsdp").seconds);
     assert_true(predict(a, plan, grace, "deepspeed").seconds < predict(a, plan, slot, "deepspeed").seconds);
@@ -322,14 +289,15 @@ TEST(step_predict__offload_on_grace__of_deepspeed_alone)
 /* Its products are a rank's share where states are sharded, and all where weights are, too. */
 TEST(step_predict__muon__orthogonalises_once_a_step)
 {
-    struct training_plan plan = {.data = 4, .micro_batches = 2, .sequence = 512, .zero_stage = 3}, adam = plan;
-    struct architecture a = gpt(24, 2048, 16);
-    plan.optimizer = OPTIMIZER_MUON;
-    completed(&a, &plan);
-    double all = 24 * flops_orthogonalised(&a, &plan) / a100()->device->peak_flops;
-    assert_close(term(plan, "fsdp2", TIME_MATRICES) - term(adam, "fsdp2", TIME_MATRICES), all, 1e-9);
-    plan.zero_stage = adam.zero_stage = 1;
-    assert_close(term(plan, "megatron", TIME_MATRICES) - term(adam, "megatron", TIME_MATRICES), all / 4, 1e-9);
+    ROWS(cases, const char *framework; int64_t stage; double share) = {{"fsdp2", 3, 1}, {"megatron", 1, 0.25}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        PLAN(adam, .data = 4, .micro_batches = 2, .sequence = 512, .zero_stage = cases[i].stage);
+        struct training_plan plan = BUT(adam, it.optimizer = OPTIMIZER_MUON);
+        struct architecture a = GPT;
+        double more = term(plan, cases[i].framework, TIME_MATRICES) - term(adam, cases[i].framework, TIME_MATRICES);
+        completed(&a, &plan);
+        assert_close(more, cases[i].share * 24 * flops_orthogonalised(&a, &plan) / a100()->device->peak_flops, 1e-9);
+    }
 }
 
 /* The Trainer's models launch each expert of a rank by itself, a loop over 62 of them for longer than all else. */
@@ -368,15 +336,14 @@ TEST(step_predict__grouped_experts__routed_and_multiplied_one_by_one)
 /* The head is as the layers: MI300X's best products reach less of its peak than A100's. */
 TEST(step_predict__head__products_of_the_device)
 {
-    struct training_plan plan = {.sequence = 2048};
-    struct architecture few = gpt(24, 2048, 16), many = few;
+    static const char *const devices[] = {"A100-80GB", "MI300X"};
+    struct architecture many = GPT;
     double shares[2];
-    const char *const devices[] = {"A100-80GB", "MI300X"};
     many.vocab += 51200;
     for (int i = 0; i < 2; i++) {
-        const struct cluster c = on(devices[i]);
-        double layers = predict(few, plan, c, "megatron").terms[TIME_MATRICES];
-        shares[i] = (predict(many, plan, c, "megatron").terms[TIME_MATRICES] - layers) / layers;
+        double layers = term_on(on(devices[i]), PLANNED(.sequence = 2048), "megatron", TIME_MATRICES);
+        double all = predict(many, PLANNED(.sequence = 2048), on(devices[i]), "megatron").terms[TIME_MATRICES];
+        shares[i] = (all - layers) / layers;
     }
     assert_close(shares[0], shares[1], 1e-9);
 }
@@ -384,8 +351,7 @@ TEST(step_predict__head__products_of_the_device)
 /* peft's adapters are units of FSDP's own, between which no layer is sent ahead; those that a kernel fuses are none. */
 TEST(step_predict__adapters__sent_ahead_where_fused)
 {
-    PLAN(plan, .data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048, .tuning = TUNING_LORA, .lora_rank = 8,
-         .lora_targets = TARGET_Q);
+    PLAN(plan, .data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048, LORA(TARGET_Q));
     double apart = term(plan, "hf-trainer", TIME_DATA_INTER);
     double ahead = term(BUT(plan, it.adapters = ADAPTERS_FUSED), "hf-trainer", TIME_DATA_INTER);
     assert_true(ahead > CONTENTION * apart && ahead < 0.3 * apart);
@@ -394,98 +360,82 @@ TEST(step_predict__adapters__sent_ahead_where_fused)
 /* nanotron reduces gradients in buckets of 25 MiB, each over a tree of two nodes, behind the last backward pass. */
 TEST(step_predict__buckets__latency_of_each)
 {
-    const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .inter_latency_s = 75e-6};
+    const struct cluster slow = A100_WITH(.inter_latency_s = 75e-6);
     const struct time_coefficients *c = &framework_find("nanotron")->time;
-    const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
-    struct training_plan plan = {.data = 16, .sequence = 512};
-    double few = term(plan, "nanotron", TIME_DATA_INTER);
-    double many = predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER];
+    PLAN(plan, .data = 16, .sequence = 512);
+    double few = term(plan, "nanotron", TIME_DATA_INTER), many = term_on(slow, plan, "nanotron", TIME_DATA_INTER);
     /* 12, 4, 16 and 16 h²/4 parameters in the tensors of a layer. */
     double excess = 2 * 2048.0 * 2048 / 4 * (12 * 12 + 4 * 4 + 2 * 16 * 16) / (2.0 * 48);
-    double buckets = ceil(2 * parameters / (c->bucket_bytes + excess));
+    double buckets = ceil(2 * GPT_PARAMETERS / (c->bucket_bytes + excess));
     assert_close(many - few, buckets * 2 * 2 * 75e-6 / c->nominal[TIME_DATA_INTER], 1e-6);
-    double hidden = predict(gpt(24, 2048, 16), BUT(plan, it.micro_batch = 64), slow, "nanotron").terms[TIME_DATA_INTER];
-    plan.micro_batch = 128;
+    double hidden = term_on(slow, BUT(plan, it.micro_batch = 64), "nanotron", TIME_DATA_INTER);
     assert_true(hidden < many);
-    assert_close(predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER], hidden, 1e-9);
-    plan.data = 8;
-    plan.micro_batch = 1;
-    assert_true(predict(gpt(24, 2048, 16), plan, slow, "nanotron").terms[TIME_DATA_INTER] == 0);
+    assert_close(term_on(slow, BUT(plan, it.micro_batch = 128), "nanotron", TIME_DATA_INTER), hidden, 1e-9);
+    assert_true(term_on(slow, BUT(plan, it.data = 8), "nanotron", TIME_DATA_INTER) == 0);
 }
 
 /* nanotron copies each parameter from what each rank sent: six of a layer. */
 TEST(step_predict__gathered_tensors__a_copy_of_each_rank)
 {
-    struct training_plan plan = {.data = 64, .zero_stage = 0, .sequence = 2048};
-    struct step_prediction all = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron");
-    plan.zero_stage = 1;
-    struct step_prediction sharded = predict(gpt(24, 2048, 16), plan, *a100(), "nanotron");
-    assert_close(sharded.terms[TIME_LAUNCH] - all.terms[TIME_LAUNCH], 0.005 * 6 * 24 * 64, 1e-9);
-    double others = term(plan, "megatron", TIME_LAUNCH);
-    assert_close(others, term(BUT(plan, it.zero_stage = 0), "megatron", TIME_LAUNCH), 1e-12);
+    PLAN(all, .data = 64, .sequence = 2048);
+    struct training_plan sharded = BUT(all, it.zero_stage = 1);
+    assert_close(term(sharded, "nanotron", TIME_LAUNCH) - term(all, "nanotron", TIME_LAUNCH), 0.005 * 6 * 24 * 64,
+                 1e-9);
+    assert_close(term(sharded, "megatron", TIME_LAUNCH), term(all, "megatron", TIME_LAUNCH), 1e-12);
 }
 
 /* TransformerEngine takes cuDNN's attention from Hopper on, others FlashAttention-2, unless it is said which. */
 TEST(step_predict__attention_kernels__by_framework_and_plan)
 {
-    const struct cluster hopper = on("H100");
-    struct training_plan plan = {.sequence = 4096, .flash_attention = true};
-    double flash = predict(gpt(24, 2048, 16), plan, hopper, "nanotron").terms[TIME_ATTENTION];
-    double latest = predict(gpt(24, 2048, 16), plan, hopper, "megatron").terms[TIME_ATTENTION];
+    const double layouts = 0.3 * 2039 / 201; /* rotations are as fast as memory */
+    PLAN(plan, .sequence = 4096, .flash_attention = true);
+    struct training_plan older = BUT(plan, it.attention_kernel = ATTENTION_KERNEL_FLASH_2);
+    struct training_plan newest = BUT(plan, it.attention_kernel = ATTENTION_KERNEL_LATEST);
+    double flash = term_on(on("H100"), plan, "nanotron", TIME_ATTENTION);
+    double latest = term_on(on("H100"), plan, "megatron", TIME_ATTENTION);
     assert_close(flash * 335e12, latest * 3.5 / (1 / 609e12 + 2.5 / 499e12), 1e-12);
-    plan.attention_kernel = ATTENTION_KERNEL_FLASH_2;
-    assert_close(predict(gpt(24, 2048, 16), plan, hopper, "megatron").terms[TIME_ATTENTION], flash, 1e-12);
-    plan.attention_kernel = ATTENTION_KERNEL_LATEST;
-    assert_close(predict(gpt(24, 2048, 16), plan, hopper, "nanotron").terms[TIME_ATTENTION], latest, 1e-12);
-    double ampere = term(plan, "nanotron", TIME_ATTENTION);
-    assert_close(ampere * 201e12, flash * 335e12, 1e-12);
-    double of_blackwell = predict(gpt(24, 2048, 16), plan, on("B200"), "nanotron").terms[TIME_ATTENTION];
-    plan.attention_kernel = ATTENTION_KERNEL_FRAMEWORK;
-    assert_close(predict(gpt(24, 2048, 16), plan, on("B200"), "megatron").terms[TIME_ATTENTION], of_blackwell, 1e-12);
-    double of_port = predict(gpt(24, 2048, 16), plan, on("MI300X"), "nanotron").terms[TIME_ATTENTION];
+    assert_close(term_on(on("H100"), older, "megatron", TIME_ATTENTION), flash, 1e-12);
+    assert_close(term_on(on("H100"), newest, "nanotron", TIME_ATTENTION), latest, 1e-12);
+    assert_close(term(newest, "nanotron", TIME_ATTENTION) * 201e12, flash * 335e12, 1e-12);
+    double of_blackwell = term_on(on("B200"), newest, "nanotron", TIME_ATTENTION);
+    assert_close(term_on(on("B200"), plan, "megatron", TIME_ATTENTION), of_blackwell, 1e-12);
     assert_true(of_blackwell < latest);
-    /* rotations are as fast as memory */
-    double layouts = 0.3 * 2039 / 201;
-    assert_close(of_port, flash * 335 * (0.7 / 230.5 + layouts / 5300), 1e-9);
-    assert_close(predict(gpt(24, 2048, 16), plan, on("B200"), "nanotron").terms[TIME_ATTENTION],
-                 flash * 335 * (0.7 / 327.4 + layouts / 7700), 1e-9);
+    assert_close(term_on(on("MI300X"), plan, "nanotron", TIME_ATTENTION), flash * 335 * (0.7 / 230.5 + layouts / 5300),
+                 1e-9);
+    assert_close(term_on(on("B200"), plan, "nanotron", TIME_ATTENTION), flash * 335 * (0.7 / 327.4 + layouts / 7700),
+                 1e-9);
 }
 
 /* Of the term 0.7 is the kernel's. */
 TEST(step_predict__large_heads__slower_kernels)
 {
-    struct training_plan plan = {.sequence = 4096, .flash_attention = true};
-    double small = term_of(gpt(24, 2048, 16), plan, "fsdp", TIME_ATTENTION);
-    double large = term_of(gpt(24, 2048, 8), plan, "fsdp", TIME_ATTENTION);
-    assert_close(large / small, 0.7 * 370 / 297 + 0.3, 1e-9);
+    PLAN(plan, .sequence = 4096, .flash_attention = true);
+    assert_close(term_of(gpt(24, 2048, 8), plan, "fsdp", TIME_ATTENTION),
+                 term(plan, "fsdp", TIME_ATTENTION) * (0.7 * 370 / 297 + 0.3), 1e-9);
 }
 
-/* Products in 8 bits read what was cast for them. */
 /* The quadratic part is 1.4 of the term's weight of 2. */
 TEST(step_predict__long_sequences__attention_of_kernels_alone)
 {
-    struct training_plan plan = {.sequence = 4096, .flash_attention = true};
-    double whole = predict(gpt(2, 1024, 8), plan, *a100(), "fsdp").terms[TIME_ATTENTION];
+    const struct architecture a = gpt(2, 1024, 8);
+    PLAN(plan, .sequence = 4096, .flash_attention = true);
+    double whole = term_of(a, plan, "fsdp", TIME_ATTENTION);
     for (plan.sequence = 8192; plan.sequence <= 1 << 17; plan.sequence *= 2) {
         double times = pow((double)plan.sequence / 4096, 2), each = (double)plan.sequence / 4096;
-        plan.attention_kernel = ATTENTION_KERNEL_FRAMEWORK;
-        assert_close(predict(gpt(2, 1024, 8), plan, *a100(), "fsdp").terms[TIME_ATTENTION],
-                     whole * (0.7 * times + 0.3 * each), 1e-9);
-        plan.attention_kernel = ATTENTION_KERNEL_TRITON;
-        assert_close(predict(gpt(2, 1024, 8), plan, *a100(), "fsdp").terms[TIME_ATTENTION], whole * times, 1e-9);
-        plan.attention_kernel = ATTENTION_KERNEL_FRAMEWORK;
-        plan.context = 2;
-        assert_close(predict(gpt(2, 1024, 8), plan, *a100(), "fsdp").terms[TIME_ATTENTION], whole * times / 2, 1e-9);
-        assert_close(predict(gpt(2, 1024, 8), plan, *a100(), "deepspeed").terms[TIME_ATTENTION],
-                     whole * (0.7 * times + 0.3 * each) / 2, 1e-9);
-        plan.context = 1;
+        struct training_plan triton = BUT(plan, it.attention_kernel = ATTENTION_KERNEL_TRITON);
+        struct training_plan two = BUT(plan, it.context = 2);
+        assert_close(term_of(a, plan, "fsdp", TIME_ATTENTION), whole * (0.7 * times + 0.3 * each), 1e-9);
+        assert_close(term_of(a, triton, "fsdp", TIME_ATTENTION), whole * times, 1e-9);
+        assert_close(term_of(a, two, "fsdp", TIME_ATTENTION), whole * times / 2, 1e-9);
+        assert_close(term_of(a, two, "deepspeed", TIME_ATTENTION), whole * (0.7 * times + 0.3 * each) / 2, 1e-9);
     }
 }
 
+/* Products in 8 bits read what was cast for them. */
 TEST(step_predict__products_in_8_bits__casts_pass_memory)
 {
     struct training_plan plan = {.micro_batch = 2, .sequence = 2048, .flash_attention = true};
-    struct architecture a = gpt(24, 2048, 16);
+    struct architecture a = GPT;
     double bf16 = term_of(a, plan, "megatron", TIME_ELEMENTWISE);
     plan.precision = PRECISION_FP8;
     double numbers = 3 * 2048 + 2 * 2048 + 2 * 8192 + 2048; /* of queries, keys, values; the output; an MLP */
@@ -503,12 +453,12 @@ static double elementwise_of_a_layer(struct architecture a)
 TEST(step_predict__pipeline__bubble_of_the_schedule)
 {
     struct architecture a = shaped(ARCHITECTURE_GPT, 32, 2048, 16, 1);
-    struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 2048};
-    struct step_prediction s = predict(a, plan, *a100(), "megatron");
+    PLAN(plan, .pipeline = 4, .micro_batches = 8, .sequence = 2048);
+    struct step_prediction s = predict(a, plan, *a100(), "megatron"), interleaved;
     double layer = elementwise_of_a_layer(a);
     assert_close(s.terms[TIME_ELEMENTWISE], ((8 - 1) * 8 + 32) * layer, 1e-12);
     plan.virtual_stages = 4;
-    struct step_prediction interleaved = predict(a, BUT(plan, it.schedule = SCHEDULE_INTERLEAVED), *a100(), "megatron");
+    interleaved = predict(a, BUT(plan, it.schedule = SCHEDULE_INTERLEAVED), *a100(), "megatron");
     assert_close(interleaved.terms[TIME_ELEMENTWISE], (8 * 8 + (32 - 8) / 4.0) * layer, 1e-12);
     assert_true(interleaved.bubble_s < s.bubble_s && interleaved.bubble_s > 0);
 }
@@ -516,11 +466,10 @@ TEST(step_predict__pipeline__bubble_of_the_schedule)
 TEST(step_predict__large_head__last_stage_is_the_slowest)
 {
     struct architecture a = shaped(ARCHITECTURE_GPT, 8, 1024, 16, 500000);
-    struct training_plan plan = {.pipeline = 4, .micro_batches = 100, .sequence = 2048};
-    struct step_prediction s = predict(a, plan, *a100(), "megatron");
-    struct step_prediction whole = predict(a, BUT(plan, it.pipeline = 1), *a100(), "megatron");
-    assert_true(s.terms[TIME_LOGITS] == whole.terms[TIME_LOGITS]);
-    assert_close(s.terms[TIME_ELEMENTWISE], (99 * 2 + 8) * elementwise_of_a_layer(a), 1e-12);
+    PLAN(plan, .pipeline = 4, .micro_batches = 100, .sequence = 2048);
+    assert_true(term_of(a, plan, "megatron", TIME_LOGITS) ==
+                term_of(a, BUT(plan, it.pipeline = 1), "megatron", TIME_LOGITS));
+    assert_close(term_of(a, plan, "megatron", TIME_ELEMENTWISE), (99 * 2 + 8) * elementwise_of_a_layer(a), 1e-12);
 }
 
 /* Bytes per parameter that a rank sends: 2·g, g + 2, m·g + 2 or g + 2, under FSDP m·(g + 2), m·(4 + g); times
@@ -532,17 +481,16 @@ TEST(step_predict__zero_stages__volume_of_data_parallelism)
         {"deepspeed", 2, 3 * 4 + 2, 28}, {"torch-ddp", 2, 4 + 2, 4 + 4},    {"fsdp", 2, 3 * 4, 3 * 8},
         {"fsdp", 3, 3 * 6, 3 * 12},      {"fsdp2", 3, 3 * (4 + 4), 3 * 12},
     };
-    const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
+    /* so slow that nothing to speak of is hidden */
+    const struct cluster slow = A100_WITH(.intra_bytes_per_s = 1e5);
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero};
-        /* so slow that nothing to speak of is hidden */
-        const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 1e5};
-        struct step_prediction s = predict(gpt(24, 2048, 16), plan, slow, cases[i].framework);
-        assert_close(s.terms[TIME_DATA_INTRA], cases[i].bytes * parameters * 7 / 8 / 1e5, 1e-5);
+        PLAN(plan, .data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero);
+        struct step_prediction s = predict(GPT, plan, slow, cases[i].framework);
+        assert_close(s.terms[TIME_DATA_INTRA], cases[i].bytes * GPT_PARAMETERS * 7 / 8 / 1e5, 1e-5);
         assert_true(s.terms[TIME_DATA_INTER] == 0);
         plan.precision = PRECISION_FP32;
-        s = predict(gpt(24, 2048, 16), plan, slow, cases[i].framework);
-        assert_close(s.terms[TIME_DATA_INTRA], cases[i].in_fp32 * parameters * 7 / 8 / 1e5, 1e-5);
+        assert_close(term_on(slow, plan, cases[i].framework, TIME_DATA_INTRA),
+                     cases[i].in_fp32 * GPT_PARAMETERS * 7 / 8 / 1e5, 1e-5);
     }
 }
 
@@ -554,9 +502,9 @@ TEST(step_predict__fsdp_that_does_not_reshard__no_slower)
         for (int64_t data = 8; data <= 512; data *= 8)
             for (int64_t m = 1; m <= 8; m *= 8) {
                 struct training_plan plan = {.data = data, .micro_batches = m, .sequence = 2048, .zero_stage = 2};
-                double kept = predict(gpt(24, 2048, 16), plan, *a100(), frameworks_of[i]).seconds;
+                double kept = predict(GPT, plan, *a100(), frameworks_of[i]).seconds;
                 plan.zero_stage = 3;
-                assert_true(kept <= predict(gpt(24, 2048, 16), plan, *a100(), frameworks_of[i]).seconds);
+                assert_true(kept <= predict(GPT, plan, *a100(), frameworks_of[i]).seconds);
             }
 }
 
@@ -565,10 +513,8 @@ TEST(step_predict__ddp_of_frameworks_that_also_shard__hidden)
 {
     static const char *const frameworks_of[] = {"torch-ddp", "hf-trainer", "fsdp2", "torchtitan"};
     for (size_t i = 0; i < LENGTH(frameworks_of); i++) {
-        const struct training_plan plan = {.data = 8, .micro_batch = 8, .sequence = 2048};
-        double gradient = framework_find(frameworks_of[i])->time.gradient_bytes;
-        double sent = 2 * gradient * (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) * 7 / 8 / 300e9;
-        double left = term(plan, frameworks_of[i], TIME_DATA_INTRA);
+        double sent = 2 * framework_find(frameworks_of[i])->time.gradient_bytes * GPT_PARAMETERS * 7 / 8 / 300e9;
+        double left = term(PLANNED(.data = 8, .micro_batch = 8, .sequence = 2048), frameworks_of[i], TIME_DATA_INTRA);
         assert_close(left, CONTENTION * sent, 1e-3);
     }
 }
@@ -576,44 +522,37 @@ TEST(step_predict__ddp_of_frameworks_that_also_shard__hidden)
 /* The plan's word on gradients goes over what the framework sends. */
 TEST(step_predict__gradient_bytes__of_the_plan)
 {
-    struct training_plan plan = {.data = 8, .sequence = 512}, narrow = {.data = 8, .sequence = 512};
-    narrow.gradient_bytes = 2;
-    assert_close(term(narrow, "megatron", TIME_DATA_INTRA), term(plan, "megatron", TIME_DATA_INTRA) / 2, 1e-9);
+    double all = term(PLANNED(.data = 8, .sequence = 512), "megatron", TIME_DATA_INTRA);
+    PLAN(narrow, .data = 8, .sequence = 512, .gradient_bytes = 2);
+    assert_close(term(narrow, "megatron", TIME_DATA_INTRA), all / 2, 1e-9);
     narrow.gradient_bytes = 6; /* in 16 bits and in fp32 */
-    assert_close(term(narrow, "megatron", TIME_DATA_INTRA), term(plan, "megatron", TIME_DATA_INTRA), 1e-9);
+    assert_close(term(narrow, "megatron", TIME_DATA_INTRA), all, 1e-9);
 }
 
 /* Rounding left less than nothing of it, which calibration refuses. */
 TEST(step_predict__all_of_it_hidden__no_less_than_nothing)
 {
-    for (int64_t data = 2; data <= 64; data++) {
-        struct training_plan plan = {.data = data, .zero_stage = 1, .micro_batch = 16, .sequence = 4096};
-        plan.gradient_bytes = 2;
-        plan.overlap_gradients = plan.overlap_parameters = true;
-        struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
-        assert_true(s.terms[TIME_DATA_INTRA] >= 0 && s.terms[TIME_DATA_INTER] >= 0);
-        plan.gradient_bytes = 3;
-        s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
-        assert_true(s.terms[TIME_DATA_INTRA] >= 0 && s.terms[TIME_DATA_INTER] >= 0);
-    }
+    for (int64_t data = 2; data <= 64; data++)
+        for (int bytes = 2; bytes <= 3; bytes++) {
+            PLAN(plan, .data = data, .zero_stage = 1, .micro_batch = 16, .sequence = 4096, .gradient_bytes = bytes,
+                 .overlap_gradients = true, .overlap_parameters = true);
+            struct step_prediction s = predict(GPT, plan, *a100(), "megatron");
+            assert_true(s.terms[TIME_DATA_INTRA] >= 0 && s.terms[TIME_DATA_INTER] >= 0);
+        }
 }
 
 /* Between nodes all adapters of the group's members on a node carry the ring. */
 TEST(step_predict__data_parallel_over_nodes__adapters_of_a_node)
 {
-    const double parameters = 24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0;
-    struct training_plan plan = {.data = 64, .sequence = 512};
-    struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), "megatron");
-    assert_close(s.terms[TIME_DATA_INTER], 8 * parameters * 63 / 64 / (8 * 25e9), 1e-9);
-    struct step_prediction one_member = predict(gpt(24, 2048, 16), BUT(plan, it.tensor = 8), *a100(), "megatron");
-    assert_close(one_member.terms[TIME_DATA_INTER], 8 * parameters / 8 * 63 / 64 / 25e9, 2e-3);
-    plan = (struct training_plan){.data = 64, .sequence = 512, .zero_stage = 3, .shard_ranks = 8};
-    const struct cluster slow = {.device = device_find(NULL, "A100-80GB"),
-                                 .intra_bytes_per_s = 1e5,
-                                 .inter_bytes_per_s = 1e5 / 12};
-    struct step_prediction hybrid = predict(gpt(24, 2048, 16), plan, slow, "fsdp");
-    assert_close(hybrid.terms[TIME_DATA_INTRA], 6 * parameters * 7 / 8 / 1e5, 1e-5);
-    assert_close(hybrid.terms[TIME_DATA_INTER], 2 * 2 * parameters / 8 * 7 / 8 / (1e5 / 12), 1e-5);
+    PLAN(plan, .data = 64, .sequence = 512);
+    assert_close(term(plan, "megatron", TIME_DATA_INTER), 8 * GPT_PARAMETERS * 63 / 64 / (8 * 25e9), 1e-9);
+    plan.tensor = 8; /* one member on a node */
+    assert_close(term(plan, "megatron", TIME_DATA_INTER), 8 * GPT_PARAMETERS / 8 * 63 / 64 / 25e9, 2e-3);
+    plan = PLANNED(.data = 64, .sequence = 512, .zero_stage = 3, .shard_ranks = 8);
+    const struct cluster slow = A100_WITH(.intra_bytes_per_s = 1e5, .inter_bytes_per_s = 1e5 / 12);
+    struct step_prediction hybrid = predict(GPT, plan, slow, "fsdp");
+    assert_close(hybrid.terms[TIME_DATA_INTRA], 6 * GPT_PARAMETERS * 7 / 8 / 1e5, 1e-5);
+    assert_close(hybrid.terms[TIME_DATA_INTER], 2 * 2 * GPT_PARAMETERS / 8 * 7 / 8 / (1e5 / 12), 1e-5);
 }
 
 /* Ranks that have the same experts are as far apart as the expert group is wide: on two nodes none is within one. */
@@ -654,23 +593,21 @@ TEST(step_predict__experts_that_are_not_cut__within_a_node)
 /* DeepSpeed adds up gradients that are on the host; torch, which has weights in fp32, does not. */
 TEST(step_predict__offload__moves_and_updates_on_the_host)
 {
-    static const struct {
-        const char *framework;
-        int64_t stage, micro_batches;
-        double moved, host; /* bytes a parameter */
-    } cases[] = {{"deepspeed", 1, 4, 4 + 2, 42},
-                 {"deepspeed", 2, 1, 4 + 2, 42},
-                 {"deepspeed", 2, 4, 4 + 2 * (4 + 3) + 2, 42},
-                 {"deepspeed", 3, 4, 4 + 2 * (4 + 4) + 2, 42},
-                 {"fsdp2", 3, 4, 2 * 4 + 2, 28}};
-    const double mine = (24 * (12.0 * 2048 * 2048 + 13 * 2048) + 51200 * 2048.0) / 8;
+    ROWS(cases, const char *framework; int64_t stage, micro_batches; double moved, host /* bytes a parameter */) = {
+        {"deepspeed", 1, 4, 4 + 2, 42},
+        {"deepspeed", 2, 1, 4 + 2, 42},
+        {"deepspeed", 2, 4, 4 + 2 * (4 + 3) + 2, 42},
+        {"deepspeed", 3, 4, 4 + 2 * (4 + 4) + 2, 42},
+        {"fsdp2", 3, 4, 2 * 4 + 2, 28},
+    };
+    const double mine = GPT_PARAMETERS / 8;
     for (size_t i = 0; i < LENGTH(cases); i++) {
         PLAN(plan, .data = 8, .sequence = 512, .offload = OFFLOAD_OPTIMIZER, .zero_stage = cases[i].stage,
              .micro_batches = cases[i].micro_batches);
-        struct step_prediction s = predict(gpt(24, 2048, 16), plan, *a100(), cases[i].framework);
-        assert_close(s.terms[TIME_OFFLOAD], cases[i].moved * mine / 25e9 + cases[i].host * mine * 8 / 75e9, 1e-9);
+        assert_close(term(plan, cases[i].framework, TIME_OFFLOAD),
+                     cases[i].moved * mine / 25e9 + cases[i].host * mine * 8 / 75e9, 1e-9);
     }
-    struct training_plan plan = {.data = 8, .sequence = 512, .zero_stage = 2, .offload = OFFLOAD_OPTIMIZER};
+    PLAN(plan, .data = 8, .sequence = 512, .zero_stage = 2, .offload = OFFLOAD_OPTIMIZER);
     assert_true(term(plan, "deepspeed", TIME_OPTIMIZER) == 0);
 }
 
@@ -693,7 +630,7 @@ TEST(step_predict__autocast__casts_are_kernels)
  * 16 bits would, of which 8 and 24 are passes over what it keeps; weights are cast, and their gradients. */
 TEST(step_predict__autocast_without_dropout__by_its_operations)
 {
-    struct architecture a = gpt(24, 2048, 16);
+    struct architecture a = GPT;
     struct training_plan plan = {.sequence = 1024, .flash_attention = true};
     const double bytes = 24 * (2048.0 * 1024 * (4 + (24 + 32) / 8.0) + 12 * 2048.0 * 2048 * (6 + 6) / 8);
     a.dropout = false;
@@ -707,10 +644,9 @@ TEST(step_predict__autocast_without_dropout__by_its_operations)
  * type, which nothing is cast to. */
 TEST(step_predict__adapters_in_their_layers_unit__gathered_ahead_and_not_cast)
 {
-    PLAN(plan, .data = 8, .sequence = 4096, .zero_stage = 3, .flash_attention = true, .tuning = TUNING_LORA,
-         .lora_rank = 8, .lora_targets = TARGETS_OF_ATTENTION);
-    struct step_prediction alone = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp");
-    struct step_prediction within = predict(gpt(24, 2048, 16), plan, *a100(), "fsdp2");
+    PLAN(plan, .data = 8, .sequence = 4096, .zero_stage = 3, .flash_attention = true, LORA(TARGETS_OF_ATTENTION));
+    struct step_prediction alone = predict(GPT, plan, *a100(), "fsdp");
+    struct step_prediction within = predict(GPT, plan, *a100(), "fsdp2");
     assert_true(within.terms[TIME_DATA_INTRA] < 0.3 * alone.terms[TIME_DATA_INTRA]);
     assert_true(within.terms[TIME_ELEMENTWISE] < 0.8 * alone.terms[TIME_ELEMENTWISE]);
     assert_true(term(plan, "deepspeed", TIME_DATA_INTRA) < 0.3 * alone.terms[TIME_DATA_INTRA]);
@@ -719,12 +655,8 @@ TEST(step_predict__adapters_in_their_layers_unit__gathered_ahead_and_not_cast)
 /* Frozen weights come from the host for each gather, as they are stored. */
 TEST(step_predict__offload__frozen_weights_moved)
 {
-    struct training_plan plan = {.data = 8, .sequence = 512, .zero_stage = 3, .offload = OFFLOAD_OPTIMIZER};
-    const double frozen = 24 * 12 * 2048.0 * 2048 + 51200 * 2048.0;
-    plan.tuning = TUNING_LORA;
-    plan.lora_rank = 8;
-    plan.lora_targets = TARGETS_OF_ATTENTION;
-    double states = term(plan, "fsdp", TIME_OFFLOAD);
+    PLAN(plan, .data = 8, .sequence = 512, .zero_stage = 3, .offload = OFFLOAD_OPTIMIZER, LORA(TARGETS_OF_ATTENTION));
+    const double frozen = 24 * 12 * 2048.0 * 2048 + GPT_HEAD, states = term(plan, "fsdp", TIME_OFFLOAD);
     plan.offload = OFFLOAD_PARAMETERS;
     double all = term(plan, "fsdp", TIME_OFFLOAD) - states;
     assert_close(all, 2 * 2 * frozen / 8 / 25e9, 0.01);
@@ -736,17 +668,14 @@ TEST(step_predict__offload__frozen_weights_moved)
  * of them everything. */
 TEST(step_predict__group_in_a_mesh__links_to_its_members)
 {
-    struct cluster mesh = on("MI300X"), stated = mesh;
-    struct training_plan two = {.tensor = 2, .sequence = 2048}, all = {.tensor = 8, .sequence = 2048};
-    stated.intra_bytes_per_s = 100e9;
-    double sent = predict(gpt(24, 2048, 16), two, mesh, "megatron").terms[TIME_TENSOR] * 64 / (1 / 2.0);
-    assert_close(predict(gpt(24, 2048, 16), all, mesh, "megatron").terms[TIME_TENSOR] * 448 / (7 / 8.0), sent, 1e-9);
-    assert_close(predict(gpt(24, 2048, 16), two, stated, "megatron").terms[TIME_TENSOR] * 100 * 2, sent, 1e-9);
-    two = (struct training_plan){.data = 2, .sequence = 2048};
-    all = (struct training_plan){.data = 8, .sequence = 2048};
-    sent = predict(gpt(24, 2048, 16), two, mesh, "megatron").terms[TIME_DATA_INTRA] * 64 / (1 / 2.0);
-    assert_close(predict(gpt(24, 2048, 16), all, mesh, "megatron").terms[TIME_DATA_INTRA] * 448 / (7 / 8.0), sent,
-                 1e-9);
+    const struct cluster mesh = on("MI300X"), stated = {.device = mesh.device, .intra_bytes_per_s = 100e9};
+    PLAN(two, .tensor = 2, .sequence = 2048);
+    double sent = term_on(mesh, two, "megatron", TIME_TENSOR) * 64 / (1 / 2.0);
+    assert_close(term_on(mesh, BUT(two, it.tensor = 8), "megatron", TIME_TENSOR) * 448 / (7 / 8.0), sent, 1e-9);
+    assert_close(term_on(stated, two, "megatron", TIME_TENSOR) * 100 * 2, sent, 1e-9);
+    two = PLANNED(.data = 2, .sequence = 2048);
+    sent = term_on(mesh, two, "megatron", TIME_DATA_INTRA) * 64 / (1 / 2.0);
+    assert_close(term_on(mesh, BUT(two, it.data = 8), "megatron", TIME_DATA_INTRA) * 448 / (7 / 8.0), sent, 1e-9);
 }
 
 /* FSDP2 and DeepSpeed copy what they gather out of a buffer, in each pass, and gradients into one, FSDP neither. */
@@ -783,7 +712,7 @@ TEST(step_predict__scores__as_often_as_their_kernels)
     double of_flash[2], more[5];
     for (int i = 0; i < 5; i++) {
         const char *const frameworks_of[] = {"megatron", "torch-ddp", "hf-trainer", "hf-trainer", "megatron"};
-        struct architecture a = i == 2 ? llama : gpt(24, 2048, 16);
+        struct architecture a = i == 2 ? llama : GPT;
         plan.weights = i == 3 ? WEIGHTS_FP32 : WEIGHTS_16;
         plan.attention_kernel = i == 4 ? ATTENTION_KERNEL_EAGER : ATTENTION_KERNEL_NONE;
         for (int flash = 0; flash < 2; flash++) {
@@ -823,116 +752,105 @@ TEST(step_predict__eager_norms__bytes_of_their_operations)
 TEST(step_predict__gradients_of_fsdp__sent_once_by_accelerate)
 {
     struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = 3};
-    const struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 1e5};
-    double once = predict(gpt(24, 2048, 16), plan, slow, "hf-trainer").terms[TIME_DATA_INTRA];
+    const struct cluster slow = A100_WITH(.intra_bytes_per_s = 1e5);
+    double once = term_on(slow, plan, "hf-trainer", TIME_DATA_INTRA);
     double g = framework_find("hf-trainer")->time.gradient_bytes;
     plan.syncs_each_batch = true;
-    double each = predict(gpt(24, 2048, 16), plan, slow, "hf-trainer").terms[TIME_DATA_INTRA];
+    double each = term_on(slow, plan, "hf-trainer", TIME_DATA_INTRA);
     assert_close(each / once, 3 * (4 + g) / (3 * 4 + g), 1e-3);
 }
 
+#define FUSED .sequence = 2048, .optimizer_kernel = OPTIMIZER_KERNEL_FUSED
+#define LISTED .sequence = 2048, .optimizer_kernel = OPTIMIZER_KERNEL_FOREACH
+#define PASSES(bytes) ((bytes)*GPT_PARAMETERS / 2039e9)
+
 /* A fused AdamW reads and writes weights and moments and reads the gradient; lists of tensors pass memory 20 times. */
-TEST(step_predict__optimizer_step__as_often_as_its_kernels)
-{
-    const double parameters = 24 * (12 * 2048.0 * 2048 + 13 * 2048) + 51200 * 2048.0, speed = 2039e9;
-    struct training_plan plan = {.sequence = 2048, .optimizer_kernel = OPTIMIZER_KERNEL_FUSED};
-    assert_close(term(plan, "torch-ddp", TIME_OPTIMIZER), 7 * 4 * parameters / speed, 1e-2);
-    assert_close(term(plan, "hf-trainer", TIME_OPTIMIZER), 7 * 2 * parameters / speed, 1e-2);
-    assert_close(term(plan, "megatron", TIME_OPTIMIZER), (30 + 2 * 4) * parameters / speed, 1e-2);
-    plan.optimizer_kernel = OPTIMIZER_KERNEL_FOREACH;
-    assert_close(term(plan, "torch-ddp", TIME_OPTIMIZER), 20 * 4 * parameters / speed, 1e-2);
-    assert_close(term(plan, "hf-trainer", TIME_OPTIMIZER), 20 * 2 * parameters / speed, 1e-2);
-    plan.optimizer = OPTIMIZER_SGD;
-    assert_close(term(plan, "torch-ddp", TIME_OPTIMIZER), 3 * 4 * parameters / speed, 1e-2);
-}
+STEPS(step_predict__optimizer_step__as_often_as_its_kernels, 1e-2,
+      STEP("torch-ddp", TIME_OPTIMIZER, PASSES(7 * 4), FUSED), STEP("hf-trainer", TIME_OPTIMIZER, PASSES(7 * 2), FUSED),
+      STEP("megatron", TIME_OPTIMIZER, PASSES(30 + 2 * 4), FUSED),
+      STEP("torch-ddp", TIME_OPTIMIZER, PASSES(20 * 4), LISTED),
+      STEP("hf-trainer", TIME_OPTIMIZER, PASSES(20 * 2), LISTED),
+      STEP("torch-ddp", TIME_OPTIMIZER, PASSES(3 * 4), LISTED, .optimizer = OPTIMIZER_SGD))
 
 /* Micro-batches after the first add theirs: what was there is read and written, and the new one read. */
 TEST(step_predict__micro_batches__gradients_added_up)
 {
-    const double layer = 12 * 2048.0 * 2048, head = 51200 * 2048.0;
-    struct training_plan plan = {.micro_batch = 2, .micro_batches = 4, .sequence = 2048};
-    struct training_plan once = {.micro_batch = 8, .sequence = 2048};
-    struct architecture a = gpt(24, 2048, 16);
-    double added = 24 * layer + head;
-    assert_close(term_of(a, plan, "internevo", TIME_OPTIMIZER) - term_of(a, once, "internevo", TIME_OPTIMIZER),
-                 3 * 6 * added / 2039e9, 1e-3);
-    assert_close(term_of(a, plan, "nanotron", TIME_OPTIMIZER) - term_of(a, once, "nanotron", TIME_OPTIMIZER),
-                 3 * 10 * added / 2039e9, 1e-3);
+    ROWS(cases, const char *framework; double bytes) = {{"internevo", 6}, {"nanotron", 10}};
+    PLAN(plan, .micro_batch = 2, .micro_batches = 4, .sequence = 2048);
+    PLAN(once, .micro_batch = 8, .sequence = 2048);
+    for (size_t i = 0; i < LENGTH(cases); i++)
+        assert_close(term(plan, cases[i].framework, TIME_OPTIMIZER) - term(once, cases[i].framework, TIME_OPTIMIZER),
+                     3 * cases[i].bytes * (24 * 12 * 2048.0 * 2048 + GPT_HEAD) / 2039e9, 1e-3);
 }
 
 /* A head size that is no multiple of 8 leaves the tensor cores where attention is not fused. */
 TEST(step_predict__head_size__of_scores)
 {
-    struct training_plan plan = {.sequence = 2048}, fused = {.sequence = 2048, .flash_attention = true};
-    struct architecture odd = gpt(24, 2160, 16), even = gpt(24, 2160, 18); /* 135 and 120 */
-    assert_true(predict(odd, plan, *a100(), "deepspeed").seconds >
-                1.2 * predict(even, plan, *a100(), "deepspeed").seconds);
-    assert_close(predict(odd, fused, *a100(), "deepspeed").seconds, predict(even, fused, *a100(), "deepspeed").seconds,
-                 0.015);
+    double seconds[2][2];
+    for (int fused = 0; fused < 2; fused++)
+        for (int even = 0; even < 2; even++) /* heads of 135 and 120 */
+            seconds[fused][even] = predict(gpt(24, 2160, even ? 18 : 16),
+                                           PLANNED(.sequence = 2048, .flash_attention = fused), *a100(), "deepspeed")
+                                       .seconds;
+    assert_true(seconds[0][0] > 1.2 * seconds[0][1]);
+    assert_close(seconds[1][0], seconds[1][1], 0.015);
 }
 
 /* Scores that are not fused are written and read by the products, the softmax and the dropout: 30 bytes each, and 11
  * again where they are recomputed. */
 TEST(step_predict__scores__bytes_of_their_kernels)
 {
-    struct training_plan plan = {.sequence = 2048}, fused = {.sequence = 2048, .flash_attention = true};
-    struct architecture a = gpt(24, 2048, 16);
+    PLAN(plan, .sequence = 2048);
+    struct architecture a = GPT;
     double scores = 24 * 16 * 2048.0 * 2048, through = 8 * 2039e9;
     a.dropout = true;
     double once = term_of(a, plan, "megatron", TIME_ELEMENTWISE);
-    double without = term_of(a, fused, "megatron", TIME_ELEMENTWISE);
-    assert_close(once - without, 30 * scores / through, 1e-9);
+    assert_close(once - term_of(a, BUT(plan, it.flash_attention = true), "megatron", TIME_ELEMENTWISE),
+                 30 * scores / through, 1e-9);
     plan.recompute = RECOMPUTE_SELECTIVE;
     assert_close(term_of(a, plan, "megatron", TIME_ELEMENTWISE) - once, 11 * scores / through, 1e-9);
-    plan.recompute = fused.recompute = RECOMPUTE_FULL;
-    without = term_of(a, fused, "megatron", TIME_ELEMENTWISE);
+    plan.recompute = RECOMPUTE_FULL;
+    double without = term_of(a, BUT(plan, it.flash_attention = true), "megatron", TIME_ELEMENTWISE);
     assert_close(term_of(a, plan, "megatron", TIME_ELEMENTWISE) - without, 41 * scores / through, 1e-9);
 }
 
 /* Products of an H100 reach less of its peak than an A100's, in 8 bits still less. */
 TEST(step_predict__device__best_products)
 {
-    struct training_plan plan = {.sequence = 2048}, narrow = {.sequence = 2048, .precision = PRECISION_FP8};
-    struct architecture a = gpt(24, 2048, 16);
-    struct cluster h100 = on("H100");
-    plan.flash_attention = narrow.flash_attention = true;
+    PLAN(plan, .sequence = 2048, .flash_attention = true);
+    struct training_plan narrow = BUT(plan, it.precision = PRECISION_FP8);
+    struct architecture a = GPT;
     a.vocab = 128;
     double ampere = term_of(a, plan, "megatron", TIME_MATRICES) * 312e12;
-    assert_close(predict(a, plan, h100, "megatron").terms[TIME_MATRICES] * 989.5e12, ampere * 0.869 / 0.803, 1e-3);
-    assert_close(predict(a, narrow, h100, "megatron").terms[TIME_MATRICES] * 2 * 989.5e12, ampere * 0.869 / 0.709,
-                 1e-2);
+    double hopper = predict(a, plan, on("H100"), "megatron").terms[TIME_MATRICES] * 989.5e12;
+    assert_close(hopper, ampere * 0.869 / 0.803, 1e-3);
+    hopper = predict(a, narrow, on("H100"), "megatron").terms[TIME_MATRICES] * 2 * 989.5e12;
+    assert_close(hopper, ampere * 0.869 / 0.709, 1e-2);
 }
 
 /* Attention's rates are those of one benchmark of FlashAttention-2, and one chip keeps them at another clock. */
 TEST(step_predict__device__attention_of_one_benchmark)
 {
-    const struct device *of_h100 = device_find(NULL, "H100"), *of_a100 = device_find(NULL, "A100-80GB");
-    assert_close(of_a100->attention_flops / of_h100->attention_flops, 201.0 / 335, 1e-12);
-    struct training_plan plan = {.sequence = 2048};
-    struct cluster a800 = on("A800"), slower = on("H100-NVL");
-    struct cluster h100 = {.device = of_h100};
-    plan.flash_attention = true;
-    struct architecture a = gpt(24, 2048, 16);
-    double ampere = term_of(a, plan, "fsdp", TIME_ATTENTION);
-    assert_close(predict(a, plan, a800, "fsdp").terms[TIME_ATTENTION], ampere, 1e-12);
-    double hopper = predict(a, plan, h100, "megatron").terms[TIME_ATTENTION] * 989.5;
-    assert_close(predict(a, plan, slower, "megatron").terms[TIME_ATTENTION] * 835.5, hopper, 1e-3);
-    slower.device = device_find(NULL, "H100-96GB"); /* at 500 W */
-    assert_close(predict(a, plan, slower, "megatron").terms[TIME_ATTENTION] * 912, hopper, 1e-3);
+    PLAN(plan, .sequence = 2048, .flash_attention = true);
+    assert_close(a100()->device->attention_flops / on("H100").device->attention_flops, 201.0 / 335, 1e-12);
+    assert_close(term_on(on("A800"), plan, "fsdp", TIME_ATTENTION), term(plan, "fsdp", TIME_ATTENTION), 1e-12);
+    double hopper = term_on(on("H100"), plan, "megatron", TIME_ATTENTION) * 989.5;
+    assert_close(term_on(on("H100-NVL"), plan, "megatron", TIME_ATTENTION) * 835.5, hopper, 1e-3);
+    assert_close(term_on(on("H100-96GB"), plan, "megatron", TIME_ATTENTION) * 912, hopper, 1e-3); /* at 500 W */
 }
 
 /* GeForce boosts beyond its datasheet's clock, and its attention is bound by its products. */
 TEST(step_predict__geforce__peak_reached)
 {
-    struct training_plan plan = {.sequence = 2048};
-    struct architecture a = gpt(24, 2048, 16);
-    plan.flash_attention = true;
-    struct step_prediction s = predict(a, plan, on("RTX-4090"), "fsdp"), ampere = predict(a, plan, *a100(), "fsdp");
-    assert_close(s.terms[TIME_MATRICES] * 179.2 / 0.869, ampere.terms[TIME_MATRICES] * 312, 1e-3);
-    assert_close(s.terms[TIME_ATTENTION] * 0.88 * 165.2, ampere.terms[TIME_ATTENTION] * 201, 1e-2);
-    plan.precision = PRECISION_FP32;
-    s = predict(a, plan, on("RTX-4090"), "fsdp");
-    assert_close(s.terms[TIME_MATRICES] * 57.55, predict(a, plan, *a100(), "fsdp").terms[TIME_MATRICES] * 19.18, 1e-3);
+    PLAN(plan, .sequence = 2048, .flash_attention = true);
+    struct training_plan wide = BUT(plan, it.precision = PRECISION_FP32);
+    const struct cluster geforce = on("RTX-4090");
+    assert_close(term_on(geforce, plan, "fsdp", TIME_MATRICES) * 179.2 / 0.869, term(plan, "fsdp", TIME_MATRICES) * 312,
+                 1e-3);
+    assert_close(term_on(geforce, plan, "fsdp", TIME_ATTENTION) * 0.88 * 165.2,
+                 term(plan, "fsdp", TIME_ATTENTION) * 201, 1e-2);
+    assert_close(term_on(geforce, wide, "fsdp", TIME_MATRICES) * 57.55, term(wide, "fsdp", TIME_MATRICES) * 19.18,
+                 1e-3);
 }
 
 /* Experts that others wait for, unless they are balanced; layers in bf16 among those in fewer bits. */
@@ -968,28 +886,27 @@ TEST(step_predict__busiest_experts_and_layers_in_bf16__as_slow)
 /* Megatron-LM computes another chunk while it sends. */
 TEST(step_predict__interleaved__transfers_hidden)
 {
-    struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 2048};
-    assert_true(predict(gpt(32, 2048, 16), plan, *a100(), "megatron").terms[TIME_PIPELINE] > 0);
+    PLAN(plan, .pipeline = 4, .micro_batches = 8, .sequence = 2048);
+    assert_true(term_of(gpt(32, 2048, 16), plan, "megatron", TIME_PIPELINE) > 0);
     plan.virtual_stages = 4;
     plan.schedule = SCHEDULE_INTERLEAVED;
-    assert_true(predict(gpt(32, 2048, 16), plan, *a100(), "megatron").terms[TIME_PIPELINE] == 0);
+    assert_true(term_of(gpt(32, 2048, 16), plan, "megatron", TIME_PIPELINE) == 0);
 }
 
 TEST(step_predict__more_of_anything__takes_longer)
 {
-    const struct training_plan base = {.tensor = 2, .data = 4, .micro_batch = 2, .micro_batches = 4, .sequence = 1024};
-    double before = predict(gpt(24, 2048, 16), base, *a100(), "megatron").seconds;
-    assert_true(predict(gpt(24, 2048, 16), BUT(base, it.sequence = 2048), *a100(), "megatron").seconds > before);
-    assert_true(predict(gpt(24, 2048, 16), BUT(base, it.recompute = RECOMPUTE_FULL), *a100(), "megatron").seconds >
-                before);
+    PLAN(base, .tensor = 2, .data = 4, .micro_batch = 2, .micro_batches = 4, .sequence = 1024);
+    const struct training_plan more[] = {BUT(base, it.sequence = 2048), BUT(base, it.recompute = RECOMPUTE_FULL)};
+    double before = predict(GPT, base, *a100(), "megatron").seconds;
+    for (size_t i = 0; i < LENGTH(more); i++)
+        assert_true(predict(GPT, more[i], *a100(), "megatron").seconds > before);
     assert_true(predict(gpt(48, 2048, 16), base, *a100(), "megatron").seconds > before);
-    struct cluster slow = {.device = device_find(NULL, "A100-80GB"), .intra_bytes_per_s = 1e9};
-    assert_true(predict(gpt(24, 2048, 16), base, slow, "megatron").seconds > before);
+    assert_true(predict(GPT, base, A100_WITH(.intra_bytes_per_s = 1e9), "megatron").seconds > before);
 }
 
 TEST(step_predict__absurd__refused)
 {
-    struct architecture a = gpt(24, 2048, 16);
+    struct architecture a = GPT;
     struct training_plan plan = {.micro_batch = 1000000, .micro_batches = 1000000, .sequence = 1000000};
     struct cluster cluster = *a100();
     struct step_prediction s = {.seconds = 42};
