@@ -69,38 +69,38 @@ TEST(parse_written_number__points_and_commas__as_they_are_meant)
     assert_int_equal(parse_written_number(long_one, '.', digits), 0);
 }
 
-TEST(parse_size__units__bytes)
+TEST(parse_size__units__bytes_or_refused_untouched)
 {
-    int64_t bytes;
-    assert_true(parse_size_bytes("80GiB", &bytes));
-    assert_int_equal(bytes, 80LL << 30);
-    assert_true(parse_size_bytes("24 MiB", &bytes));
-    assert_int_equal(bytes, 24 << 20);
-    assert_true(parse_size_bytes("1.5GB", &bytes));
-    assert_int_equal(bytes, 1500000000);
-    assert_false(parse_size_bytes("80Gi", &bytes));
-    assert_false(parse_size_bytes("-1B", &bytes));
-    assert_false(parse_size_bytes("9999999999TiB", &bytes));
+    ROWS(cases, const char *text; int64_t bytes /* 7: refused */) = {
+        {"80GiB", 80LL << 30}, {"24 MiB", 24 << 20}, {"1.5GB", 1500000000},
+        {"80Gi", 7},           {"-1B", 7},           {"9999999999TiB", 7},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        int64_t bytes = 7;
+        bool read = parse_size_bytes(cases[i].text, &bytes);
+        FAIL_WHERE(bytes != cases[i].bytes || read != (bytes != 7), "%s", cases[i].text);
+    }
 }
 
-TEST(parse_int64__whole_text_only__else_refused)
+TEST(parse_int64__whole_text_only__else_refused_untouched)
 {
-    int64_t value = 7;
-    assert_true(parse_int64("-12", &value));
-    assert_int_equal(value, -12);
-    assert_false(parse_int64("12a", &value));
-    assert_false(parse_int64("", &value));
-    assert_false(parse_int64("99999999999999999999", &value));
-    assert_int_equal(value, -12);
+    ROWS(cases, const char *text;
+         int64_t value /* 7: refused */) = {{"-12", -12}, {"12a", 7}, {"", 7}, {"99999999999999999999", 7}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        int64_t value = 7;
+        bool read = parse_int64(cases[i].text, &value);
+        FAIL_WHERE(value != cases[i].value || read != (value != 7), "%s", cases[i].text);
+    }
 }
 
 TEST(format_duration__magnitudes__two_units)
 {
-    char out[32];
-    assert_string_equal(format_duration_ms(120, out, sizeof out), "120ms");
-    assert_string_equal(format_duration_ms(45200, out, sizeof out), "45.2s");
-    assert_string_equal(format_duration_ms(200000, out, sizeof out), "3m20s");
-    assert_string_equal(format_duration_ms(3720000, out, sizeof out), "1h02m");
+    ROWS(cases, int64_t ms;
+         const char *text) = {{120, "120ms"}, {45200, "45.2s"}, {200000, "3m20s"}, {3720000, "1h02m"}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        char out[32];
+        assert_string_equal(format_duration_ms(cases[i].ms, out, sizeof out), cases[i].text);
+    }
 }
 
 TEST(buffer_json_string__controls_and_bad_bytes__escaped)
@@ -110,26 +110,16 @@ TEST(buffer_json_string__controls_and_bad_bytes__escaped)
     assert_string_equal(buffer_text(&b), "\"a\\\"\\\\\\n\\u0001\xEF\xBF\xBD\xc3\xa9\\u007f\"");
 }
 
-TEST(buffer_int__least_and_largest__decimal)
+TEST(buffer_numbers__least_largest_and_shortest__decimal)
 {
     static const int64_t values[] = {0, 7, -10, INT64_MAX, INT64_MIN};
+    static const double reals[] = {0.1, 2.0, 1e300};
     OWNED_BUFFER b = BUFFER_INIT;
-    for (size_t i = 0; i < LENGTH(values); i++) {
+    for (size_t i = 0; i < LENGTH(values); i++, buffer_add_char(&b, ' '))
         buffer_add_int(&b, values[i]);
-        buffer_add_char(&b, ' ');
-    }
-    assert_string_equal(buffer_text(&b), "0 7 -10 9223372036854775807 -9223372036854775808 ");
-}
-
-TEST(buffer_double__round_trip__shortest)
-{
-    OWNED_BUFFER b = BUFFER_INIT;
-    buffer_add_double(&b, 0.1);
-    buffer_add_char(&b, ' ');
-    buffer_add_double(&b, 2.0);
-    buffer_add_char(&b, ' ');
-    buffer_add_double(&b, 1e300);
-    assert_string_equal(buffer_text(&b), "0.1 2.0 1e+300");
+    for (size_t i = 0; i < LENGTH(reals); i++, buffer_add_char(&b, ' '))
+        buffer_add_double(&b, reals[i]);
+    assert_string_equal(buffer_text(&b), "0 7 -10 9223372036854775807 -9223372036854775808 0.1 2.0 1e+300 ");
 }
 
 TEST(utf8__overlong_and_surrogates__invalid)
@@ -256,43 +246,44 @@ TEST(path_name__each_form__last_component)
     assert_string_equal(path_name("a/"), "");
 }
 
-TEST(file_copy_range__a_part__and_no_more_than_is_there)
+static int from, to; /* empty files */
+
+static int open_two(void **state)
 {
-    FILE *from = tmpfile(), *to = tmpfile();
-    char got[16] = {0};
-    assert_non_null(from);
-    assert_non_null(to);
-    assert_int_equal(file_write_all(fileno(from), "0123456789", 10), 0);
-    assert_int_equal(file_copy_range(fileno(from), 3, 6, fileno(to)), 0);
-    assert_int_equal(pread(fileno(to), got, sizeof got, 0), 3);
-    assert_memory_equal(got, "345", 3);
-    assert_int_equal(file_copy_range(fileno(from), 3, 11, fileno(to)), -1);
-    fclose(to);
-    fclose(from);
+    (void)state;
+    from = fileno(tmpfile()), to = fileno(tmpfile());
+    return from < 0 || to < 0;
 }
 
-TEST(file_copy__holes__stay_holes)
+static void assert_holds(off_t at, const char *expected)
+{
+    char got[16] = {0};
+    assert_int_equal(pread(to, got, strlen(expected), at), strlen(expected));
+    assert_string_equal(got, expected);
+}
+
+TEST_WITHIN(file_copy_range__a_part__and_no_more_than_is_there, open_two, NULL)
+{
+    assert_int_equal(file_write_all(from, "0123456789", 10), 0);
+    assert_int_equal(file_copy_range(from, 3, 6, to), 0);
+    assert_int_equal(lseek(to, 0, SEEK_END), 3);
+    assert_holds(0, "345");
+    assert_int_equal(file_copy_range(from, 3, 11, to), -1);
+}
+
+TEST_WITHIN(file_copy__holes__stay_holes, open_two, NULL)
 {
     enum { SIZE = 64 << 20 };
-    FILE *from = tmpfile(), *to = tmpfile();
-    char got[4] = {0};
     struct stat status;
-    assert_non_null(from);
-    assert_non_null(to);
-    assert_int_equal(file_copy(fileno(from), fileno(to)), 0);
-    assert_int_equal(pwrite(fileno(from), "one", 3, 0), 3);
-    assert_int_equal(pwrite(fileno(from), "two", 3, SIZE), 3);
-    assert_int_equal(ftruncate(fileno(from), 2 * SIZE), 0);
-    assert_int_equal(file_copy(fileno(from), fileno(to)), 0);
-    assert_int_equal(pread(fileno(to), got, 3, 0), 3);
-    assert_string_equal(got, "one");
-    assert_int_equal(pread(fileno(to), got, 3, SIZE), 3);
-    assert_string_equal(got, "two");
-    assert_int_equal(fstat(fileno(to), &status), 0);
+    assert_int_equal(file_copy(from, to), 0);
+    assert_int_equal(pwrite(from, "one", 3, 0) + pwrite(from, "two", 3, SIZE), 6);
+    assert_int_equal(ftruncate(from, 2 * SIZE), 0);
+    assert_int_equal(file_copy(from, to), 0);
+    assert_holds(0, "one");
+    assert_holds(SIZE, "two");
+    assert_int_equal(fstat(to, &status), 0);
     assert_int_equal(status.st_size, 2 * SIZE);
     assert_true(status.st_blocks < SIZE / 512);
-    fclose(to);
-    fclose(from);
 }
 
 TEST(buffer_add_quoted__each_quote__doubled)
