@@ -460,24 +460,18 @@ static void fill(FILE *file, size_t megabytes)
         fwrite(line, 1, sizeof line, file);
 }
 
-TEST(classify__large_log__searched_at_both_ends)
+TEST_ROWS(classify__large_log__searched_at_both_ends, (size_t before, after; enum failure failure),
+          {1, 30, FAILURE_OOM}, {30, 1, FAILURE_OOM}, {15, 15, FAILURE_EXIT})
 {
     struct outcome o = exited(1);
     static const char word[] = "CUDA out of memory\n";
-    ROWS(cases, size_t before, after; enum failure failure) = {
-        {1, 30, FAILURE_OOM},
-        {30, 1, FAILURE_OOM},
-        {15, 15, FAILURE_EXIT},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        FILE *file = fopen("log", "w");
-        fill(file, cases[i].before);
-        fputs(word, file);
-        fill(file, cases[i].after);
-        fclose(file);
-        HELD(verdict) v = classify(classifier, &o, &output, true, false);
-        assert_int_equal(v.failure, cases[i].failure);
-    }
+    FILE *file = fopen("log", "w");
+    fill(file, row->before);
+    fputs(word, file);
+    fill(file, row->after);
+    fclose(file);
+    HELD(verdict) v = classify(classifier, &o, &output, true, false);
+    assert_int_equal(v.failure, row->failure);
 }
 
 static void assert_tail(const char *text, size_t limit, const char *expected)

@@ -2,33 +2,17 @@
 #include "unit_test.h"
 #include "util/decimal.h"
 
-TEST(decimal_double__known_values__exact_text)
+TEST_ROWS(decimal_double__known_values__exact_text, (double value; const char *text), {0.0, "0.0"}, {-0.0, "-0.0"},
+          {0.1, "0.1"}, {2.0, "2.0"}, {-1.5, "-1.5"}, {100.0, "100.0"}, {0.1 + 0.2, "0.30000000000000004"},
+          {1.0 / 3, "0.3333333333333333"}, {1e-4, "0.0001"}, {1e-5, "1e-05"}, {123456789012345.6, "123456789012345.6"},
+          {999999999999999.9, "999999999999999.9"}, {1e15, "1e+15"}, {9007199254740993.0, "9007199254740992.0"},
+          {1e300, "1e+300"}, {5e-324, "4.94065645841247e-324"}, {NAN, "NaN"}, {INFINITY, "Infinity"},
+          {-INFINITY, "-Infinity"})
 {
-    ROWS(cases, double value; const char *text) = {{0.0, "0.0"},
-                                                   {-0.0, "-0.0"},
-                                                   {0.1, "0.1"},
-                                                   {2.0, "2.0"},
-                                                   {-1.5, "-1.5"},
-                                                   {100.0, "100.0"},
-                                                   {0.1 + 0.2, "0.30000000000000004"},
-                                                   {1.0 / 3, "0.3333333333333333"},
-                                                   {1e-4, "0.0001"},
-                                                   {1e-5, "1e-05"},
-                                                   {123456789012345.6, "123456789012345.6"},
-                                                   {999999999999999.9, "999999999999999.9"},
-                                                   {1e15, "1e+15"},
-                                                   {9007199254740993.0, "9007199254740992.0"},
-                                                   {1e300, "1e+300"},
-                                                   {5e-324, "4.94065645841247e-324"},
-                                                   {NAN, "NaN"},
-                                                   {INFINITY, "Infinity"},
-                                                   {-INFINITY, "-Infinity"}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        char text[DECIMAL_BYTES];
-        size_t length = decimal_from_double(cases[i].value, text);
-        assert_string_equal(text, cases[i].text);
-        assert_int_equal(length, strlen(text));
-    }
+    char text[DECIMAL_BYTES];
+    size_t length = decimal_from_double(row->value, text);
+    assert_string_equal(text, row->text);
+    assert_int_equal(length, strlen(text));
 }
 
 /* Writes what printf and strtod find by trying. */

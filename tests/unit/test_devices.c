@@ -17,22 +17,13 @@ static void assert_names(const struct device_list *l, const char *expected)
     assert_string_equal(names, expected);
 }
 
-TEST(device_list__as_cuda_reads_them__up_to_the_first_wrong_one)
+TEST_ROWS(device_list__as_cuda_reads_them__up_to_the_first_wrong_one, (const char *text, *names), {"0,2", "0,2"},
+          {"3", "3"}, {"", ""}, {"-1", ""}, {"0,-1,2", "0"}, {"NoDevFiles", ""}, {"GPU-5f,MIG-7", "GPU-5f,MIG-7"},
+          {"1, 0", "1,0"}, {"0,0,1,0", "0,1"})
 {
-    ROWS(cases, const char *text, *names) = {{"0,2", "0,2"},
-                                             {"3", "3"},
-                                             {"", ""},
-                                             {"-1", ""},
-                                             {"0,-1,2", "0"},
-                                             {"NoDevFiles", ""},
-                                             {"GPU-5f,MIG-7", "GPU-5f,MIG-7"},
-                                             {"1, 0", "1,0"},
-                                             {"0,0,1,0", "0,1"}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(device_list) l = DEVICE_LIST_INIT;
-        device_list_add_names(&l, cases[i].text);
-        assert_names(&l, cases[i].names);
-    }
+    HELD(device_list) l = DEVICE_LIST_INIT;
+    device_list_add_names(&l, row->text);
+    assert_names(&l, row->names);
 }
 
 TEST(device_list__nvidia_smi__instances_in_place_of_their_device)

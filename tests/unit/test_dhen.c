@@ -34,21 +34,17 @@ TEST(layer__separate_weights__second_attention_counts)
 }
 
 /* FLOPs by hand: 2·512²·160 + 2·512·512² + 2·512·50·160, 2·50·512·160, … */
-TEST(mixer__each_kind__formula)
+TEST_ROWS(mixer__each_kind__formula, (enum dhen_mixer mixer; int64_t parameters, flops),
+          {DHEN_DOT, 512LL * 512 * 512 + 512 + 512 * 8000 + 8000, 83886080 + 268435456 + 8192000},
+          {DHEN_LINEAR, 50 * 512 + 50, 8192000},
+          {DHEN_ATTENTION, 102400 + 655360 + 2048 + 960 + 25650, 8192000 + 10240000 + 1600000 + 65536000},
+          {DHEN_CONVOLUTION, 26 + 25650, 4096000 + 8192000})
 {
-    ROWS(cases, enum dhen_mixer mixer; int64_t parameters, flops) = {
-        {DHEN_DOT, 512LL * 512 * 512 + 512 + 512 * 8000 + 8000, 83886080 + 268435456 + 8192000},
-        {DHEN_LINEAR, 50 * 512 + 50, 8192000},
-        {DHEN_ATTENTION, 102400 + 655360 + 2048 + 960 + 25650, 8192000 + 10240000 + 1600000 + 65536000},
-        {DHEN_CONVOLUTION, 26 + 25650, 4096000 + 8192000},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        int64_t parameters = 0, flops = 0;
-        assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 512, cases[i].mixer, &parameters));
-        assert_true(dhen_mixer(&base_sizes, DHEN_FLOPS, 512, cases[i].mixer, &flops));
-        assert_int_equal(parameters, cases[i].parameters);
-        assert_int_equal(flops, cases[i].flops);
-    }
+    int64_t parameters = 0, flops = 0;
+    assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 512, row->mixer, &parameters));
+    assert_true(dhen_mixer(&base_sizes, DHEN_FLOPS, 512, row->mixer, &flops));
+    assert_int_equal(parameters, row->parameters);
+    assert_int_equal(flops, row->flops);
 }
 
 TEST(frame__skip_of_other_width__matcher_added)

@@ -392,16 +392,12 @@ TEST(huggingface__profile__maps_the_trainers_arguments)
                                 "--gradient_accumulation_steps 2 --adam_beta1 0.9 --adam_beta2 0.95 ");
 }
 
-TEST(base64__padding_and_both_odd_digits__as_deepspeed_takes_it)
+TEST_ROWS(base64__padding_and_both_odd_digits__as_deepspeed_takes_it, (const char *text, *expected), {"", ""},
+          {"a", "YQ=="}, {"ab", "YWI="}, {"{}\n", "e30K"}, {"\xfb\xff\xbf?", "-_-_Pw=="})
 {
-    ROWS(cases, const char *text, *expected) = {
-        {"", ""}, {"a", "YQ=="}, {"ab", "YWI="}, {"{}\n", "e30K"}, {"\xfb\xff\xbf?", "-_-_Pw=="},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED_BUFFER b = BUFFER_INIT;
-        ds_config_add_base64(cases[i].text, &b);
-        assert_string_equal(buffer_text(&b), cases[i].expected);
-    }
+    OWNED_BUFFER b = BUFFER_INIT;
+    ds_config_add_base64(row->text, &b);
+    assert_string_equal(buffer_text(&b), row->expected);
 }
 
 TEST(specs__key_that_zero_optimization_lacks__said_with_a_hint)

@@ -58,24 +58,17 @@ TEST(resolve__each_text__columns_or_a_hint)
     }
 }
 
-TEST(build__dangerous_expressions__refused_by_the_guard)
+TEST_ROWS(build__dangerous_expressions__refused_by_the_guard, (const char *require, *refused),
+          {"(SELECT 1)", "a subquery is not allowed here"}, {"load_extension('x')", "load_extension"},
+          {"randomblob(1000000000)", "the function randomblob is not allowed here"},
+          {"random() > 0", "the function random is not allowed here"}, {"writefile('x', 'y')", "writefile"})
 {
-    ROWS(cases, const char *require, *refused) = {
-        {"(SELECT 1)", "a subquery is not allowed here"},
-        {"load_extension('x')", "load_extension"},
-        {"randomblob(1000000000)", "the function randomblob is not allowed here"},
-        {"random() > 0", "the function random is not allowed here"},
-        {"writefile('x', 'y')", "writefile"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        char text[512];
-        snprintf(text, sizeof text, "[[model]]\nlayers = 1\n[[rule]]\nname = \"r\"\nrequire = \"%s\"\n",
-                 cases[i].require);
-        struct error e = build_error(text);
-        assert_int_equal(e.kind, ERROR_USAGE);
-        assert_non_null(strstr(e.text, cases[i].refused));
-        assert_non_null(strstr(e.text, "test.toml:3:"));
-    }
+    char text[512];
+    snprintf(text, sizeof text, "[[model]]\nlayers = 1\n[[rule]]\nname = \"r\"\nrequire = \"%s\"\n", row->require);
+    struct error e = build_error(text);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    assert_non_null(strstr(e.text, row->refused));
+    assert_non_null(strstr(e.text, "test.toml:3:"));
 }
 
 TEST(build__several_wrong_expressions__all_at_once_with_places)

@@ -164,80 +164,77 @@ TEST(hf_config_read__gpt_neox_without_attention_bias__has_that_of_the_mlp)
     assert_float_equal(p.total - q.total, (double)(a.layers * (3 * a.hidden + a.hidden)), 0);
 }
 
-TEST(hf_config_read__bad_file__one_sentence_with_file_and_field)
+TEST_ROWS(
+    hf_config_read__bad_file__one_sentence_with_file_and_field, (const char *text, *message),
+    {"[1]", "c.json is not a JSON object, as a model's config.json must be"},
+    {"{\"model_type\": ", "c.json is not a JSON object, as a model's config.json must be"},
+    {"{" SHAPE "}", "c.json lacks \"model_type\", which says what the other fields mean"},
+    {"{\"model_type\": \"llama\", \"num_hidden_layers\": 2}",
+     "c.json lacks \"hidden_size\", which model_type llama needs"},
+    /* not as many as heads: 8, 128 and 256 */
+    {"{\"model_type\": \"mistral\", " SHAPE "}",
+     "c.json lacks \"num_key_value_heads\", which model_type mistral needs"},
+    {"{\"model_type\": \"qwen3\", " SHAPE ", \"num_key_value_heads\": 2}",
+     "c.json lacks \"head_dim\", which model_type qwen3 needs"},
+    {"{\"model_type\": \"gemma\", " SHAPE ", \"num_key_value_heads\": 1}",
+     "c.json lacks \"head_dim\", which model_type gemma needs"},
+    {"{\"model_type\": \"llama\", " SHAPE ", \"num_key_value_heads\": \"two\"}",
+     "c.json: \"num_key_value_heads\" is \"two\", but must be a whole number"},
+    {"{\"model_type\": \"llama\", " SHAPE ", \"head_dim\": 2.5}",
+     "c.json: \"head_dim\" is 2.5, but must be a whole number"},
+    {"{\"model_type\": \"gemma3\", \"vision_config\": {}, " SHAPE "}",
+     "c.json: \"vision_config\" is an encoder tower, which is not counted; save text_config as a separate file"},
+    {"{\"model_type\": \"kosmos9\", \"text_config\": {" SHAPE "}}",
+     "c.json: model_type \"kosmos9\" is not known; its language model is in text_config; save that as a separate "
+     "file"},
+    {"{\"model_type\": \"deepseek_v32\", " SHAPE "}",
+     "c.json: the parameters of model_type \"deepseek_v32\" cannot be counted: no key describes the parameters of "
+     "its indexer, which chooses the tokens that attention sees"},
+    {"{\"model_type\": \"lfm2\", " SHAPE "}", "c.json: the parameters of model_type \"lfm2\" cannot be counted: no "
+                                              "key describes the parameters of its short convolutions"},
+    {"{\"model_type\": \"minimax_m2\", \"use_qk_norm\": false, " SHAPE "}",
+     "c.json: \"use_qk_norm\" is 0, but for model_type minimax_m2 only 1 is known; give layers, hidden, heads, ffn "
+     "and vocab as keys instead of hf_config"},
+    {"{\"model_type\": \"internlm3\", \"bias\": true, " SHAPE "}",
+     "c.json: \"bias\" is 1, but for model_type internlm3 only 0 is known; give layers, hidden, heads, ffn and "
+     "vocab as keys instead of hf_config"},
+    {"{\"model_type\": \"qwen3_vl_text\", " SHAPE "}",
+     "c.json lacks \"tie_word_embeddings\", which model_type qwen3_vl_text needs"},
+    {"{\"model_type\": \"dbrx\", \"n_layers\": 2, \"d_model\": 64, \"n_heads\": 4, \"attn_config\": {}}",
+     "c.json lacks \"attn_config.kv_n_heads\", which model_type dbrx needs"},
+    {"{\"model_type\": \"phi\", \"qk_layernorm\": true, " SHAPE "}",
+     "c.json: \"qk_layernorm\" is 1, but for model_type phi only 0 is known; give layers, hidden, heads, ffn and "
+     "vocab as keys instead of hf_config"},
+    {"{\"model_type\": \"opt\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4,"
+     "\"ffn_dim\": 128, \"vocab_size\": 100, \"max_position_embeddings\": 32, \"word_embed_proj_dim\": 32}",
+     "c.json: \"word_embed_proj_dim\" is 32, but \"hidden_size\" is 64; embeddings of another width are not "
+     "supported"},
+    {"{\"model_type\": \"nemotron_h\", \"mamba_num_heads\": 2, \"mamba_head_dim\": 64, \"n_groups\": 1,"
+     "\"ssm_state_size\": 16, " SHAPE "}",
+     "c.json lacks \"hybrid_override_pattern\", which model_type nemotron_h needs"},
+    {"{\"model_type\": \"granitemoehybrid\", \"num_local_experts\": 0, \"shared_intermediate_size\": 64,"
+     "\"mamba_n_heads\": 2, \"mamba_d_head\": 64, \"layer_types\": [\"mamba\"], " SHAPE "}",
+     "c.json lacks \"layer_types\", a list of one string for each of 2 layers, which model_type granitemoehybrid "
+     "needs"},
+    {"{\"model_type\": \"bamba\", \"mamba_n_heads\": 2, \"mamba_d_head\": \"auto\", " SHAPE "}",
+     "c.json: \"mamba_d_head\" is \"auto\", but must be a whole number"},
+    {"{\"model_type\": \"jamba\", \"mamba_conv_bias\": false, \"mamba_dt_rank\": 4, " SHAPE "}",
+     "c.json: \"mamba_conv_bias\" is 0, but for model_type jamba only 1 is known; give layers, hidden, heads, ffn "
+     "and vocab as keys instead of hf_config"},
+    {"{\"model_type\": \"llama\", \"num_local_experts\": 8, " SHAPE "}",
+     "c.json: \"num_local_experts\" is 8, but no llama is known to have any: its own model_type, or layers, "
+     "hidden, "
+     "heads, ffn and vocab as keys in place of hf_config, would be needed"},
+    {"{\"model_type\": \"qwen3\", \"num_key_value_heads\": 2, \"head_dim\": 16, " SHAPE
+     ", \"layer_types\": [\"linear_attention\"]}",
+     "c.json: \"layer_types\" is [\"linear_attention\"], but must be a list of full_attention and "
+     "sliding_attention"})
 {
-    ROWS(cases, const char *text, *message) = {
-        {"[1]", "c.json is not a JSON object, as a model's config.json must be"},
-        {"{\"model_type\": ", "c.json is not a JSON object, as a model's config.json must be"},
-        {"{" SHAPE "}", "c.json lacks \"model_type\", which says what the other fields mean"},
-        {"{\"model_type\": \"llama\", \"num_hidden_layers\": 2}",
-         "c.json lacks \"hidden_size\", which model_type llama needs"},
-        /* not as many as heads: 8, 128 and 256 */
-        {"{\"model_type\": \"mistral\", " SHAPE "}",
-         "c.json lacks \"num_key_value_heads\", which model_type mistral needs"},
-        {"{\"model_type\": \"qwen3\", " SHAPE ", \"num_key_value_heads\": 2}",
-         "c.json lacks \"head_dim\", which model_type qwen3 needs"},
-        {"{\"model_type\": \"gemma\", " SHAPE ", \"num_key_value_heads\": 1}",
-         "c.json lacks \"head_dim\", which model_type gemma needs"},
-        {"{\"model_type\": \"llama\", " SHAPE ", \"num_key_value_heads\": \"two\"}",
-         "c.json: \"num_key_value_heads\" is \"two\", but must be a whole number"},
-        {"{\"model_type\": \"llama\", " SHAPE ", \"head_dim\": 2.5}",
-         "c.json: \"head_dim\" is 2.5, but must be a whole number"},
-        {"{\"model_type\": \"gemma3\", \"vision_config\": {}, " SHAPE "}",
-         "c.json: \"vision_config\" is an encoder tower, which is not counted; save text_config as a separate file"},
-        {"{\"model_type\": \"kosmos9\", \"text_config\": {" SHAPE "}}",
-         "c.json: model_type \"kosmos9\" is not known; its language model is in text_config; save that as a separate "
-         "file"},
-        {"{\"model_type\": \"deepseek_v32\", " SHAPE "}",
-         "c.json: the parameters of model_type \"deepseek_v32\" cannot be counted: no key describes the parameters of "
-         "its indexer, which chooses the tokens that attention sees"},
-        {"{\"model_type\": \"lfm2\", " SHAPE "}", "c.json: the parameters of model_type \"lfm2\" cannot be counted: no "
-                                                  "key describes the parameters of its short convolutions"},
-        {"{\"model_type\": \"minimax_m2\", \"use_qk_norm\": false, " SHAPE "}",
-         "c.json: \"use_qk_norm\" is 0, but for model_type minimax_m2 only 1 is known; give layers, hidden, heads, ffn "
-         "and vocab as keys instead of hf_config"},
-        {"{\"model_type\": \"internlm3\", \"bias\": true, " SHAPE "}",
-         "c.json: \"bias\" is 1, but for model_type internlm3 only 0 is known; give layers, hidden, heads, ffn and "
-         "vocab as keys instead of hf_config"},
-        {"{\"model_type\": \"qwen3_vl_text\", " SHAPE "}",
-         "c.json lacks \"tie_word_embeddings\", which model_type qwen3_vl_text needs"},
-        {"{\"model_type\": \"dbrx\", \"n_layers\": 2, \"d_model\": 64, \"n_heads\": 4, \"attn_config\": {}}",
-         "c.json lacks \"attn_config.kv_n_heads\", which model_type dbrx needs"},
-        {"{\"model_type\": \"phi\", \"qk_layernorm\": true, " SHAPE "}",
-         "c.json: \"qk_layernorm\" is 1, but for model_type phi only 0 is known; give layers, hidden, heads, ffn and "
-         "vocab as keys instead of hf_config"},
-        {"{\"model_type\": \"opt\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4,"
-         "\"ffn_dim\": 128, \"vocab_size\": 100, \"max_position_embeddings\": 32, \"word_embed_proj_dim\": 32}",
-         "c.json: \"word_embed_proj_dim\" is 32, but \"hidden_size\" is 64; embeddings of another width are not "
-         "supported"},
-        {"{\"model_type\": \"nemotron_h\", \"mamba_num_heads\": 2, \"mamba_head_dim\": 64, \"n_groups\": 1,"
-         "\"ssm_state_size\": 16, " SHAPE "}",
-         "c.json lacks \"hybrid_override_pattern\", which model_type nemotron_h needs"},
-        {"{\"model_type\": \"granitemoehybrid\", \"num_local_experts\": 0, \"shared_intermediate_size\": 64,"
-         "\"mamba_n_heads\": 2, \"mamba_d_head\": 64, \"layer_types\": [\"mamba\"], " SHAPE "}",
-         "c.json lacks \"layer_types\", a list of one string for each of 2 layers, which model_type granitemoehybrid "
-         "needs"},
-        {"{\"model_type\": \"bamba\", \"mamba_n_heads\": 2, \"mamba_d_head\": \"auto\", " SHAPE "}",
-         "c.json: \"mamba_d_head\" is \"auto\", but must be a whole number"},
-        {"{\"model_type\": \"jamba\", \"mamba_conv_bias\": false, \"mamba_dt_rank\": 4, " SHAPE "}",
-         "c.json: \"mamba_conv_bias\" is 0, but for model_type jamba only 1 is known; give layers, hidden, heads, ffn "
-         "and vocab as keys instead of hf_config"},
-        {"{\"model_type\": \"llama\", \"num_local_experts\": 8, " SHAPE "}",
-         "c.json: \"num_local_experts\" is 8, but no llama is known to have any: its own model_type, or layers, "
-         "hidden, "
-         "heads, ffn and vocab as keys in place of hf_config, would be needed"},
-        {"{\"model_type\": \"qwen3\", \"num_key_value_heads\": 2, \"head_dim\": 16, " SHAPE
-         ", \"layer_types\": [\"linear_attention\"]}",
-         "c.json: \"layer_types\" is [\"linear_attention\"], but must be a list of full_attention and "
-         "sliding_attention"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct hf_keys keys = {NULL, 0};
-        struct error e = ERROR_INIT;
-        assert_int_equal(hf_config_read(&arena, "c.json", cases[i].text, NULL, &keys, &e), -1);
-        assert_int_equal(e.kind, ERROR_USAGE);
-        assert_string_equal(e.text, cases[i].message);
-    }
+    struct hf_keys keys = {NULL, 0};
+    struct error e = ERROR_INIT;
+    assert_int_equal(hf_config_read(&arena, "c.json", row->text, NULL, &keys, &e), -1);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    assert_string_equal(e.text, row->message);
 }
 
 TEST(hf_config_read__unknown_type__what_would_be_needed)

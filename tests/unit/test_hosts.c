@@ -47,35 +47,26 @@ TEST(hosts_parse__wrong_lines__all_reported)
     assert_string_equal(e.text, "hf: it lists no hosts");
 }
 
-TEST(hosts_filter__as_deepspeed_spells_them__narrowed)
+TEST_ROWS(hosts_filter__as_deepspeed_spells_them__narrowed, (const char *include, *exclude, *left),
+          {NULL, NULL, "worker-0:0,1,2,3 worker-1:0,1 worker-2:0,1,2,3"},
+          {"worker-0@worker-1:0", NULL, "worker-0:0,1,2,3 worker-1:0"}, {"worker-2:3,1", "", "worker-2:1,3"},
+          {"", "worker-1", "worker-0:0,1,2,3 worker-2:0,1,2,3"},
+          {NULL, "worker-0:0,2@worker-1:0,1", "worker-0:1,3 worker-2:0,1,2,3"})
 {
-    ROWS(cases, const char *include, *exclude, *left) = {
-        {NULL, NULL, "worker-0:0,1,2,3 worker-1:0,1 worker-2:0,1,2,3"},
-        {"worker-0@worker-1:0", NULL, "worker-0:0,1,2,3 worker-1:0"},
-        {"worker-2:3,1", "", "worker-2:1,3"},
-        {"", "worker-1", "worker-0:0,1,2,3 worker-2:0,1,2,3"},
-        {NULL, "worker-0:0,2@worker-1:0,1", "worker-0:1,3 worker-2:0,1,2,3"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(host_list) l = parsed(uneven);
-        FAIL_IF(hosts_filter(&l, cases[i].include, cases[i].exclude, &e));
-        assert_hosts(&l, cases[i].left);
-    }
+    HELD(host_list) l = parsed(uneven);
+    FAIL_IF(hosts_filter(&l, row->include, row->exclude, &e));
+    assert_hosts(&l, row->left);
 }
 
-TEST(hosts_filter__what_is_not_there__refused_untouched)
+TEST_ROWS(hosts_filter__what_is_not_there__refused_untouched, (const char *include, *exclude, *message),
+          {"worker-9", NULL, "include: the hostfile has no host `worker-9`"},
+          {NULL, "worker-1:2", "exclude: host worker-1 has no slot `2`"},
+          {"worker-1:x", NULL, "include: host worker-1 has no slot `x`"},
+          {"worker-1:", NULL, "include: no slot of host worker-1 is named after the colon"},
+          {NULL, "worker-0@worker-1@worker-2", "exclude: no host is left"},
+          {"worker-0", "worker-1", "include and exclude cannot be combined; give one of them"})
 {
-    ROWS(cases, const char *include, *exclude, *message) = {
-        {"worker-9", NULL, "include: the hostfile has no host `worker-9`"},
-        {NULL, "worker-1:2", "exclude: host worker-1 has no slot `2`"},
-        {"worker-1:x", NULL, "include: host worker-1 has no slot `x`"},
-        {"worker-1:", NULL, "include: no slot of host worker-1 is named after the colon"},
-        {NULL, "worker-0@worker-1@worker-2", "exclude: no host is left"},
-        {"worker-0", "worker-1", "include and exclude cannot be combined; give one of them"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(host_list) l = parsed(uneven);
-        FAILS_WITH(hosts_filter(&l, cases[i].include, cases[i].exclude, &e), cases[i].message);
-        assert_int_equal(hosts_device_count(&l), 10);
-    }
+    HELD(host_list) l = parsed(uneven);
+    FAILS_WITH(hosts_filter(&l, row->include, row->exclude, &e), row->message);
+    assert_int_equal(hosts_device_count(&l), 10);
 }

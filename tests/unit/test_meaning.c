@@ -12,27 +12,19 @@ static const char text[] = "[job.metrics.tok]\nmeans = \"tokens/s/device\"\n"
                            "[job.metrics.throughput]\nunit = \"it/s\"\n"
                            "[[model]]\nlayers = 2\n";
 
-TEST(meaning__key_name_or_whole_unit__nothing_else)
+TEST_ROWS(meaning__key_name_or_whole_unit__nothing_else,
+          (const char *metric; enum metric_quantity quantity; enum metric_work work; bool per_device),
+          {"tok", QUANTITY_RATE, WORK_TOKENS, true}, {"step_time", QUANTITY_NONE, WORK_NONE, false},
+          {"a", QUANTITY_RATE, WORK_TOKENS, false}, {"b", QUANTITY_NONE, WORK_NONE, false},
+          {"timeouts", QUANTITY_NONE, WORK_NONE, false}, {"token_type_errors", QUANTITY_NONE, WORK_NONE, false},
+          {"throughput", QUANTITY_RATE, WORK_STEPS, false}, {"latency", QUANTITY_STEP_TIME, WORK_NONE, false},
+          {"mfu", QUANTITY_RATE, WORK_FLOPS, true}, {"mfu_errors", QUANTITY_NONE, WORK_NONE, false},
+          {"device_memory_peak", QUANTITY_MEMORY, WORK_NONE, true})
 {
-    ROWS(cases, const char *metric; enum metric_quantity quantity; enum metric_work work; bool per_device) = {
-        {"tok", QUANTITY_RATE, WORK_TOKENS, true},
-        {"step_time", QUANTITY_NONE, WORK_NONE, false},
-        {"a", QUANTITY_RATE, WORK_TOKENS, false},
-        {"b", QUANTITY_NONE, WORK_NONE, false},
-        {"timeouts", QUANTITY_NONE, WORK_NONE, false},
-        {"token_type_errors", QUANTITY_NONE, WORK_NONE, false},
-        {"throughput", QUANTITY_RATE, WORK_STEPS, false},
-        {"latency", QUANTITY_STEP_TIME, WORK_NONE, false},
-        {"mfu", QUANTITY_RATE, WORK_FLOPS, true},
-        {"mfu_errors", QUANTITY_NONE, WORK_NONE, false},
-        {"device_memory_peak", QUANTITY_MEMORY, WORK_NONE, true},
-    };
     HELD_AT(sweep) *s = sweep_of(text);
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct metric_meaning *m = metric_meaning(s, cases[i].metric);
-        if (m->quantity != cases[i].quantity || m->work != cases[i].work || m->per_device != cases[i].per_device)
-            fail_msg("%s", cases[i].metric);
-    }
+    const struct metric_meaning *m = metric_meaning(s, row->metric);
+    if (m->quantity != row->quantity || m->work != row->work || m->per_device != row->per_device)
+        fail_msg("%s", row->metric);
 }
 
 TEST(memory_words__counter_and_rank__where_known)

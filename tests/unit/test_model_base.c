@@ -31,26 +31,22 @@ TEST(make__no_base__nothing)
     assert_int_equal(base.parameters, 0);
 }
 
-TEST(make__unknown_or_too_large__refused_with_place)
+TEST_ROWS(make__unknown_or_too_large__refused_with_place, (const char *text, *message),
+          {ZHEN_SPACE "[model_space.base]\n" ZHEN_SIZES "num_zhen_layers = 1\ntokens = [\"MAGIC\"]\n",
+           "s.toml:13:10: the base: the parameters of MAGIC cannot be counted"},
+          {ZHEN_SPACE "[model_space.base]\nnum_features = 512\nemb_dim = 160\noutput_per_emb = 9000000000000000000\n"
+                      "num_zhen_layers = 2\ntokens = [\"LINEAR\", \"LINEAR\"]\n",
+           "s.toml:13:10: the base has too many parameters to count in 64 bits"},
+          {ZHEN_SPACE "[model_space.base]\n" ZHEN_SIZES "num_zhen_layers = 65\ntokens = [\"DOT\"]\n",
+           "s.toml:8:1: the base has more than 64 layers"})
 {
-    ROWS(cases, const char *text, *message) = {
-        {ZHEN_SPACE "[model_space.base]\n" ZHEN_SIZES "num_zhen_layers = 1\ntokens = [\"MAGIC\"]\n",
-         "s.toml:13:10: the base: the parameters of MAGIC cannot be counted"},
-        {ZHEN_SPACE "[model_space.base]\nnum_features = 512\nemb_dim = 160\noutput_per_emb = 9000000000000000000\n"
-                    "num_zhen_layers = 2\ntokens = [\"LINEAR\", \"LINEAR\"]\n",
-         "s.toml:13:10: the base has too many parameters to count in 64 bits"},
-        {ZHEN_SPACE "[model_space.base]\n" ZHEN_SIZES "num_zhen_layers = 65\ntokens = [\"DOT\"]\n",
-         "s.toml:8:1: the base has more than 64 layers"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD_AT(sweep) *s = sweep_of(cases[i].text);
-        struct model_base base = {.parameters = 42};
-        struct error e = ERROR_INIT;
-        assert_int_equal(model_base_make(s->model_space, &base, &e), -1);
-        assert_string_equal(e.text, cases[i].message);
-        assert_int_equal(e.kind, ERROR_USAGE);
-        assert_int_equal(base.parameters, 42);
-    }
+    HELD_AT(sweep) *s = sweep_of(row->text);
+    struct model_base base = {.parameters = 42};
+    struct error e = ERROR_INIT;
+    assert_int_equal(model_base_make(s->model_space, &base, &e), -1);
+    assert_string_equal(e.text, row->message);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    assert_int_equal(base.parameters, 42);
 }
 
 /* The rank of the base, or -1. */

@@ -208,38 +208,35 @@ TEST(each__strata_of_every_value__as_many_of_each)
     assert_distinct(buffer_text(&g.text), 125);
 }
 
-TEST(each__nothing_left__which_filter_and_how_many)
+TEST_ROWS(each__nothing_left__which_filter_and_how_many,
+          (const char *text, *message; struct model_search_options options),
+          {NUMBERS "[[model_space.filter]]\nwhere = \"a > 2\"\n",
+           "no model is left of 6 candidates: a > 2 removed 4, --where removed 2",
+           {.where = "b = 'z'"}},
+          {NUMBERS, "there are 6 models, so none is left after skipping 6", {.offset = 6}},
+          {NUMBERS, "there are 6 models, so none is left after skipping 100", {.offset = 100}},
+          {NUMBERS, "there are 3 models, so none is left after skipping 3", {.offset = 3, .where = "b = 'x'"}},
+          {ZHEN_SPACE ZHEN_BASE SIMILAR "[[model_space.sample]]\ntake = 20\neach = { num_zhen_layers = 1 }\n",
+           "no model is left of 91 candidates: similar-parameters removed 91",
+           {0}},
+          {ZHEN_SPACE "[[model_space.sample]]\ntake = 2\nwhere = \"params < 0\"\n",
+           "no model is left of 998738 candidates: params < 0 removed 998738",
+           {0}},
+          /* Random draws come first in a space of this size; they are not counted twice. */
+          {"[model_space.keys]\na = { from = 1, to = 1100000 }\n[[model_space.sample]]\ntake = 2\n",
+           "no model is left of 1100000 candidates: --where removed 1100000",
+           {.where = "a < 0"}},
+          {"[model_space.keys]\na = { multiset = [\"x\"], total = 2, layers = [1, 3] }\n"
+           "[[model_space.sample]]\ntake = 1\neach = { layer_count = 3 }\n",
+           "no model is left: no part of the sample has any candidates",
+           {0}})
 {
-    ROWS(cases, const char *text, *message; struct model_search_options options) = {
-        {NUMBERS "[[model_space.filter]]\nwhere = \"a > 2\"\n",
-         "no model is left of 6 candidates: a > 2 removed 4, --where removed 2",
-         {.where = "b = 'z'"}},
-        {NUMBERS, "there are 6 models, so none is left after skipping 6", {.offset = 6}},
-        {NUMBERS, "there are 6 models, so none is left after skipping 100", {.offset = 100}},
-        {NUMBERS, "there are 3 models, so none is left after skipping 3", {.offset = 3, .where = "b = 'x'"}},
-        {ZHEN_SPACE ZHEN_BASE SIMILAR "[[model_space.sample]]\ntake = 20\neach = { num_zhen_layers = 1 }\n",
-         "no model is left of 91 candidates: similar-parameters removed 91",
-         {0}},
-        {ZHEN_SPACE "[[model_space.sample]]\ntake = 2\nwhere = \"params < 0\"\n",
-         "no model is left of 998738 candidates: params < 0 removed 998738",
-         {0}},
-        /* Random draws come first in a space of this size; they are not counted twice. */
-        {"[model_space.keys]\na = { from = 1, to = 1100000 }\n[[model_space.sample]]\ntake = 2\n",
-         "no model is left of 1100000 candidates: --where removed 1100000",
-         {.where = "a < 0"}},
-        {"[model_space.keys]\na = { multiset = [\"x\"], total = 2, layers = [1, 3] }\n"
-         "[[model_space.sample]]\ntake = 1\neach = { layer_count = 3 }\n",
-         "no model is left: no part of the sample has any candidates",
-         {0}},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(gathered) g = {0};
-        struct error e = ERROR_INIT;
-        assert_int_equal(hand_out(cases[i].text, &cases[i].options, &g, &e), -1);
-        assert_string_equal(e.text, cases[i].message);
-        assert_int_equal(e.kind, ERROR_NOTHING);
-        assert_int_equal(g.count, 0);
-    }
+    HELD(gathered) g = {0};
+    struct error e = ERROR_INIT;
+    assert_int_equal(hand_out(row->text, &row->options, &g, &e), -1);
+    assert_string_equal(e.text, row->message);
+    assert_int_equal(e.kind, ERROR_NOTHING);
+    assert_int_equal(g.count, 0);
 }
 
 TEST(each__taker_fails__its_error)
@@ -251,41 +248,37 @@ TEST(each__taker_fails__its_error)
     }
 }
 
-TEST(open__bad_space__refused_with_place)
+TEST_ROWS(open__bad_space__refused_with_place, (const char *text, *message),
+          {"[model_space.keys]\na = { multiset = [\"x\"], total = 2, layers = 3 }\n",
+           "s.toml:1:1: [model_space]: the model space is empty: no stack of layers meets its limits"},
+          {"[model_space.keys]\na = { from = 1, to = 9000000000000000000 }\nb = [1, 2, 3]\n",
+           "s.toml:1:1: [model_space]: more candidates than 64 bits can count"},
+          {"[model_space]\nmixers = [\"DOT\"]\ntotal_mixers = 12\nnum_zhen_layers = 1\nnum_features = "
+           "9000000000000000000\n"
+           "emb_dim = 160\noutput_per_emb = 50\n",
+           "s.toml:1:1: [model_space]: the largest model may have more parameters than 64 bits can count"},
+          {"[model_space]\nmixers = [\"MAGIC\"]\ntotal_mixers = 12\nnum_zhen_layers = 1\n" ZHEN_SIZES,
+           "s.toml:1:1: [model_space]: tokens: the parameters of MAGIC are not known"},
+          {NUMBERS "[[model_space.filter]]\nwhere = \"width = 1\"\n[[model_space.filter]]\nwhere = \"base.a = 1\"\n"
+                   "[[model_space.filter]]\npreset = \"fixed-layers\"\nlayers = 2\n"
+                   "[[model_space.sample]]\ntake = 1\nwhere = \"depth = 1\"\n",
+           "s.toml:5:9: unknown key `width`\n"
+           "s.toml:7:9: `base.a`: there is no [model_space.base] to compare with\n"
+           "s.toml:9:10: fixed layers: the model space has no layers to look at\n"
+           "s.toml:11:1: unknown key `depth`"},
+          {NUMBERS "[[model_space.sample]]\ntake = 1\neach = { a = [3, 4] }\n"
+                   "[[model_space.sample]]\ntake = 1\neach = { b = \"z\" }\n",
+           "s.toml:4:1: a has no value 4\ns.toml:7:1: b has no value \"z\""},
+          {NUMBERS "[[model_space.sample]]\ntake = 1\neach = \"layer_count\"\n",
+           "s.toml:4:1: the model space has no key layer_count with single values"},
+          {"[model_space.keys]\na = { from = 1, to = 10001 }\n[[model_space.sample]]\ntake = 1\neach = \"a\"\n",
+           "s.toml:3:1: a sample of more than 10000 parts"})
 {
-    ROWS(cases, const char *text, *message) = {
-        {"[model_space.keys]\na = { multiset = [\"x\"], total = 2, layers = 3 }\n",
-         "s.toml:1:1: [model_space]: the model space is empty: no stack of layers meets its limits"},
-        {"[model_space.keys]\na = { from = 1, to = 9000000000000000000 }\nb = [1, 2, 3]\n",
-         "s.toml:1:1: [model_space]: more candidates than 64 bits can count"},
-        {"[model_space]\nmixers = [\"DOT\"]\ntotal_mixers = 12\nnum_zhen_layers = 1\nnum_features = "
-         "9000000000000000000\n"
-         "emb_dim = 160\noutput_per_emb = 50\n",
-         "s.toml:1:1: [model_space]: the largest model may have more parameters than 64 bits can count"},
-        {"[model_space]\nmixers = [\"MAGIC\"]\ntotal_mixers = 12\nnum_zhen_layers = 1\n" ZHEN_SIZES,
-         "s.toml:1:1: [model_space]: tokens: the parameters of MAGIC are not known"},
-        {NUMBERS "[[model_space.filter]]\nwhere = \"width = 1\"\n[[model_space.filter]]\nwhere = \"base.a = 1\"\n"
-                 "[[model_space.filter]]\npreset = \"fixed-layers\"\nlayers = 2\n"
-                 "[[model_space.sample]]\ntake = 1\nwhere = \"depth = 1\"\n",
-         "s.toml:5:9: unknown key `width`\n"
-         "s.toml:7:9: `base.a`: there is no [model_space.base] to compare with\n"
-         "s.toml:9:10: fixed layers: the model space has no layers to look at\n"
-         "s.toml:11:1: unknown key `depth`"},
-        {NUMBERS "[[model_space.sample]]\ntake = 1\neach = { a = [3, 4] }\n"
-                 "[[model_space.sample]]\ntake = 1\neach = { b = \"z\" }\n",
-         "s.toml:4:1: a has no value 4\ns.toml:7:1: b has no value \"z\""},
-        {NUMBERS "[[model_space.sample]]\ntake = 1\neach = \"layer_count\"\n",
-         "s.toml:4:1: the model space has no key layer_count with single values"},
-        {"[model_space.keys]\na = { from = 1, to = 10001 }\n[[model_space.sample]]\ntake = 1\neach = \"a\"\n",
-         "s.toml:3:1: a sample of more than 10000 parts"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(gathered) g = {0};
-        struct error e = ERROR_INIT;
-        assert_int_equal(hand_out(cases[i].text, NULL, &g, &e), -1);
-        assert_string_equal(e.text, cases[i].message);
-        assert_int_equal(e.kind, ERROR_USAGE);
-    }
+    HELD(gathered) g = {0};
+    struct error e = ERROR_INIT;
+    assert_int_equal(hand_out(row->text, NULL, &g, &e), -1);
+    assert_string_equal(e.text, row->message);
+    assert_int_equal(e.kind, ERROR_USAGE);
 }
 
 static void count_calls(void *context, uint64_t looked_at)
@@ -309,22 +302,16 @@ TEST(each__long_walk__progress_reported)
     assert_int_equal(reported[0], reported[1] << 20);
 }
 
-TEST(list_values__keys_with_lists__named)
+TEST_ROWS(list_values__keys_with_lists__named, (const char *text, *names), {ZHEN_SPACE, "[\"tokens\"]"}, {NUMBERS, ""},
+          {"[model_space.keys]\na = [[1], 2]\nb = { multiset = [\"x\"], total = 1 }\nc = 1\n", "[\"a\", \"b\"]"},
+          {"[model_space]\ninclude_base = true\nkeys = { a = 1 }\n[model_space.base]\na = [1]\nd = [2]\ne = 3\n",
+           "[\"a\", \"d\"]"})
 {
-    ROWS(cases, const char *text, *names) = {
-        {ZHEN_SPACE, "[\"tokens\"]"},
-        {NUMBERS, ""},
-        {"[model_space.keys]\na = [[1], 2]\nb = { multiset = [\"x\"], total = 1 }\nc = 1\n", "[\"a\", \"b\"]"},
-        {"[model_space]\ninclude_base = true\nkeys = { a = 1 }\n[model_space.base]\na = [1]\nd = [2]\ne = 3\n",
-         "[\"a\", \"d\"]"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD_AT(sweep) *s = sweep_of(cases[i].text);
-        HELD_AT(model_search) *search = search_of(s, NULL);
-        OWNED_BUFFER names = BUFFER_INIT;
-        model_section_add_list_values(search, &names);
-        assert_string_equal(buffer_text(&names), cases[i].names);
-    }
+    HELD_AT(sweep) *s = sweep_of(row->text);
+    HELD_AT(model_search) *search = search_of(s, NULL);
+    OWNED_BUFFER names = BUFFER_INIT;
+    model_section_add_list_values(search, &names);
+    assert_string_equal(buffer_text(&names), row->names);
 }
 
 static bool values_equal(const struct section *a, const struct section *b)

@@ -174,24 +174,21 @@ TEST(restrict__contradiction__empty_and_walks_to_nothing)
     assert_null(model_cursor_next(cursor));
 }
 
-TEST(restrict__unknown_key_or_value__refused)
+TEST_ROWS(restrict__unknown_key_or_value__refused, (const char *key, *literal, *message),
+          {"nothing", "1", "no key nothing"}, {"tokens", "1", "no key tokens"},
+          {"num_zhen_layers", "5", "num_zhen_layers has no value 5"},
+          {"num_zhen_layers", "two", "num_zhen_layers has no value two"},
+          {"num_features", "511", "num_features has no value 511"})
 {
-    ROWS(cases, const char *key, *literal, *message) = {{"nothing", "1", "no key nothing"},
-                                                        {"tokens", "1", "no key tokens"},
-                                                        {"num_zhen_layers", "5", "num_zhen_layers has no value 5"},
-                                                        {"num_zhen_layers", "two", "num_zhen_layers has no value two"},
-                                                        {"num_features", "511", "num_features has no value 511"}};
     struct space_key keys[KEY_COUNT];
     struct model_space_table space = dhen_space(keys, 3);
     HELD_AT(model_index) *index = index_of(&space);
     struct model_index *part = NULL;
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct error e = ERROR_INIT;
-        assert_int_equal(model_index_restrict(index, cases[i].key, cases[i].literal, &part, &e), -1);
-        assert_int_equal(e.kind, ERROR_USAGE);
-        assert_non_null(strstr(e.text, cases[i].message));
-        assert_null(part);
-    }
+    struct error e = ERROR_INIT;
+    assert_int_equal(model_index_restrict(index, row->key, row->literal, &part, &e), -1);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    assert_non_null(strstr(e.text, row->message));
+    assert_null(part);
 }
 
 TEST(find_layers__by_name_or_as_layer_count__the_stack)

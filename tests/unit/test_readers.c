@@ -72,40 +72,30 @@ TEST(readers__regex__one_sample_per_line_in_order)
 }
 
 /* The expression takes a part of the number: that is another number. */
-TEST(readers__part_of_a_number__no_sample_and_told)
+TEST_ROWS(readers__part_of_a_number__no_sample_and_told, (const char *pattern, *line, *example),
+          {"wps: +([0-9.,]+)", "wps: 1.01e+04  iter: 3", "speed: 1.01 of 1.01e+04"},
+          {"loss ([-0-9.]+)", "loss -1.5e-05", "speed: 1.5 of 1.5e-05"},
+          {"tps ([0-9]+)", "tps 12,345,678 mfu 3", "speed: 12 of 12,345,678"},
+          {"tps ([0-9]+)", "tps 1,234.5", "speed: 1 of 1,234.5"},
+          {"time ([0-9]+)", "time 118.61ms", "speed: 118 of 118.61"},
+          {"time.*([0-9.]+)ms", "iter 20: time 118ms", "speed: 8 of 118"},
+          {"time ([0-9])", "time 12", "speed: 1 of 12"},
+          {"time [0-9]+", "time 1e+3", NULL}, /* no group: what it takes begins with no digit, and is no number */
+          {"time ([0-9]+)[.]", "time 118.61ms", NULL}, {"time ([0-9]+)", "time 118.", NULL},
+          {"time ([0-9]+)", "time 118, loss 3", NULL},
+          {"time ([0-9]+)", "time 118,20 of 30", "speed: 118 of 118,20"}, /* a decimal comma */
+          {"time ([0-9]+)", "time 1185,2 ms", "speed: 1185 of 1185,2"}, {"time ([0-9]+)", "time 1,2,3", NULL},
+          {"time ([0-9]+)", "time 118e of 3", NULL}, {"layer0*([0-9]+)", "layer0012", NULL},
+          {"time ([0-9]+)", "time 0x1F", "speed: 0 of 0x1F"}, {"time ([0-9]+)", "time 1_000", "speed: 1 of 1_000"},
+          {"rank_([0-9]+)", "rank_1_000", NULL}, {"step ([0-9]+)", "step 7/8", NULL},
+          {"^[0-9]+,([0-9]+)", "1,118,256", NULL}, {"^([0-9]+)", "118,256", NULL},
+          {"speed ([0-9.]+)", "speed 118.5ms", NULL})
 {
-    ROWS(cases, const char *pattern, *line, *example) = {
-        {"wps: +([0-9.,]+)", "wps: 1.01e+04  iter: 3", "speed: 1.01 of 1.01e+04"},
-        {"loss ([-0-9.]+)", "loss -1.5e-05", "speed: 1.5 of 1.5e-05"},
-        {"tps ([0-9]+)", "tps 12,345,678 mfu 3", "speed: 12 of 12,345,678"},
-        {"tps ([0-9]+)", "tps 1,234.5", "speed: 1 of 1,234.5"},
-        {"time ([0-9]+)", "time 118.61ms", "speed: 118 of 118.61"},
-        {"time.*([0-9.]+)ms", "iter 20: time 118ms", "speed: 8 of 118"},
-        {"time ([0-9])", "time 12", "speed: 1 of 12"},
-        {"time [0-9]+", "time 1e+3", NULL}, /* no group: what it takes begins with no digit, and is no number */
-        {"time ([0-9]+)[.]", "time 118.61ms", NULL},
-        {"time ([0-9]+)", "time 118.", NULL},
-        {"time ([0-9]+)", "time 118, loss 3", NULL},
-        {"time ([0-9]+)", "time 118,20 of 30", "speed: 118 of 118,20"}, /* a decimal comma */
-        {"time ([0-9]+)", "time 1185,2 ms", "speed: 1185 of 1185,2"},
-        {"time ([0-9]+)", "time 1,2,3", NULL},
-        {"time ([0-9]+)", "time 118e of 3", NULL},
-        {"layer0*([0-9]+)", "layer0012", NULL},
-        {"time ([0-9]+)", "time 0x1F", "speed: 0 of 0x1F"},
-        {"time ([0-9]+)", "time 1_000", "speed: 1 of 1_000"},
-        {"rank_([0-9]+)", "rank_1_000", NULL},
-        {"step ([0-9]+)", "step 7/8", NULL},
-        {"^[0-9]+,([0-9]+)", "1,118,256", NULL},
-        {"^([0-9]+)", "118,256", NULL},
-        {"speed ([0-9.]+)", "speed 118.5ms", NULL},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(sample_list) l = read_regex(cases[i].pattern, cases[i].line);
-        assert_int_equal(l.cut_numbers, cases[i].example != NULL);
-        assert_string_equal(l.cut_example, cases[i].example ? cases[i].example : "");
-        if (cases[i].example)
-            assert_int_equal(l.count, 0);
-    }
+    HELD(sample_list) l = read_regex(row->pattern, row->line);
+    assert_int_equal(l.cut_numbers, row->example != NULL);
+    assert_string_equal(l.cut_example, row->example ? row->example : "");
+    if (row->example)
+        assert_int_equal(l.count, 0);
 }
 
 TEST(readers__numerator__over_what_is_read_or_the_fallback)
@@ -257,22 +247,19 @@ TEST(reader_set__bad_pattern__said_with_its_place)
 
 /* --- $MESHSWEEP_METRICS --- */
 
-TEST(readers__metrics_file__every_numeric_member)
+TEST_ROWS(readers__metrics_file__every_numeric_member, (const char *text, *read),
+          {"{\"loss\": 2.5, \"step\": 10, \"note\": \"x\", \"deep\": {\"a\": 1}, \"ok\": true}\n\n"
+           "{\"loss\": 2.25, \"speed\": 3}\n",
+           "loss@10=2.5 loss@11=2.25 speed@0=3"},
+          {"{\"a\\u0000b\": 1, \"c\": 2}\n{\"a\\\\u0000b\": 3}\n", "a\\u0000b@0=3 !1"}, /* with its line */
+          {"{\"loss\": NaN, \"a\": Infinity, \"b\": -Infinity, \"c\": \"say NaN\"}\n"
+           "{\"loss\": \"NaN\", \"q\\\"NaN\": 1}\n",
+           "loss@0=nan a@0=inf b@0=-inf loss@1=nan q\"NaN@0=1"},
+          {"{\"a\": 1}\nnot json\n[1, 2]\n{\"a\": 2} {\"a\": 3}\n{\"a\": 4}\n{\"a\": 5", "a@0=1 a@1=4 !4"},
+          /* Odd steps are counted instead. */
+          {"{\"a\": 1, \"step\": -5}\n{\"a\": 1, \"step\": 1e300}\n{\"a\": 1, \"step\": \"x\"}\n", "a@0=1 a@1=1 a@2=1"})
 {
-    ROWS(cases, const char *text, *read) = {
-        {"{\"loss\": 2.5, \"step\": 10, \"note\": \"x\", \"deep\": {\"a\": 1}, \"ok\": true}\n\n"
-         "{\"loss\": 2.25, \"speed\": 3}\n",
-         "loss@10=2.5 loss@11=2.25 speed@0=3"},
-        {"{\"a\\u0000b\": 1, \"c\": 2}\n{\"a\\\\u0000b\": 3}\n", "a\\u0000b@0=3 !1"}, /* with its line */
-        {"{\"loss\": NaN, \"a\": Infinity, \"b\": -Infinity, \"c\": \"say NaN\"}\n"
-         "{\"loss\": \"NaN\", \"q\\\"NaN\": 1}\n",
-         "loss@0=nan a@0=inf b@0=-inf loss@1=nan q\"NaN@0=1"},
-        {"{\"a\": 1}\nnot json\n[1, 2]\n{\"a\": 2} {\"a\": 3}\n{\"a\": 4}\n{\"a\": 5", "a@0=1 a@1=4 !4"},
-        /* Odd steps are counted instead. */
-        {"{\"a\": 1, \"step\": -5}\n{\"a\": 1, \"step\": 1e300}\n{\"a\": 1, \"step\": \"x\"}\n", "a@0=1 a@1=1 a@2=1"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++)
-        assert_read(read_metrics(cases[i].text), cases[i].read);
+    assert_read(read_metrics(row->text), row->read);
 }
 
 /* A walk over the members, not a search for each: 100,000 took minutes. */
@@ -327,35 +314,26 @@ TEST(readers__files_that_are_missing_or_no_files__no_samples)
 
 /* --- JSON readers --- */
 
-TEST(readers__json_path__each_number_there)
+TEST_ROWS(readers__json_path__each_number_there, (enum reader_kind kind; const char *path, *text, *read),
+          {READER_JSON, "a", "{\"a\": 1}", "speed@0=1"}, {READER_JSON, "a.b", "{\"a\": {\"b\": 2}}", "speed@0=2"},
+          {READER_JSON, "a.0", "{\"a\": [6, 7]}", "speed@0=6"},
+          {READER_JSON, "a.1.b", "{\"a\": [{\"b\": 1}, {\"b\": 3}]}", "speed@0=3"},
+          {READER_JSON, "a.b", "{\"a.b\": 4}", "speed@0=4"},
+          {READER_JSON, "x.a.b", "{\"x\": {\"a.b\": 5}}", "speed@0=5"},
+          {READER_JSON, "a", "{\n \"a\":\n NaN\n}\n", "speed@0=nan"},
+          {READER_JSON, "times", "{\"times\": [3, null, 1, 2]}", "speed@0=3 speed@1=1 speed@2=2"},
+          {READER_JSON, "b", "{\"a\": 1}", ""}, {READER_JSON, "a.b", "{\"a\": [1, 2]}", ""},
+          {READER_JSON, "a.5", "{\"a\": [1, 2]}", ""}, {READER_JSON, "a.-1", "{\"a\": [1, 2]}", ""},
+          {READER_JSON, "a", "{\"a\": \"1\"}", ""}, {READER_JSON, "a", "{\"a\": true}", ""},
+          {READER_JSON, "a", "{\"a\": 1", ""}, {READER_JSON, "a", "", ""},
+          {READER_JSONL, "m.v", "{\"step\": 5, \"m\": {\"v\": 1}}\nhello\n{\"m\": {\"v\": 2}}\n{\"m\"",
+           "speed@5=1 speed@6=2 !2"})
 {
-    ROWS(cases, enum reader_kind kind; const char *path, *text, *read) = {
-        {READER_JSON, "a", "{\"a\": 1}", "speed@0=1"},
-        {READER_JSON, "a.b", "{\"a\": {\"b\": 2}}", "speed@0=2"},
-        {READER_JSON, "a.0", "{\"a\": [6, 7]}", "speed@0=6"},
-        {READER_JSON, "a.1.b", "{\"a\": [{\"b\": 1}, {\"b\": 3}]}", "speed@0=3"},
-        {READER_JSON, "a.b", "{\"a.b\": 4}", "speed@0=4"},
-        {READER_JSON, "x.a.b", "{\"x\": {\"a.b\": 5}}", "speed@0=5"},
-        {READER_JSON, "a", "{\n \"a\":\n NaN\n}\n", "speed@0=nan"},
-        {READER_JSON, "times", "{\"times\": [3, null, 1, 2]}", "speed@0=3 speed@1=1 speed@2=2"},
-        {READER_JSON, "b", "{\"a\": 1}", ""},
-        {READER_JSON, "a.b", "{\"a\": [1, 2]}", ""},
-        {READER_JSON, "a.5", "{\"a\": [1, 2]}", ""},
-        {READER_JSON, "a.-1", "{\"a\": [1, 2]}", ""},
-        {READER_JSON, "a", "{\"a\": \"1\"}", ""},
-        {READER_JSON, "a", "{\"a\": true}", ""},
-        {READER_JSON, "a", "{\"a\": 1", ""},
-        {READER_JSON, "a", "", ""},
-        {READER_JSONL, "m.v", "{\"step\": 5, \"m\": {\"v\": 1}}\nhello\n{\"m\": {\"v\": 2}}\n{\"m\"",
-         "speed@5=1 speed@6=2 !2"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct metric m = {.name = (char *)"speed",
-                                 .reader = cases[i].kind,
-                                 .path = (char *)cases[i].path,
-                                 .file = (char *)"out.json"};
-        assert_read(read_with(&m, 1, cases[i].text), cases[i].read);
-    }
+    const struct metric m = {.name = (char *)"speed",
+                             .reader = row->kind,
+                             .path = (char *)row->path,
+                             .file = (char *)"out.json"};
+    assert_read(read_with(&m, 1, row->text), row->read);
 }
 
 TEST(readers__json_lines_in_the_log__other_output_is_no_fault)

@@ -26,36 +26,29 @@ static int show_record(void *context, const struct csv_record *record, struct er
 
 #define MISPLACED "a quote inside an unquoted cell, or text after a closing quote"
 
-TEST(csv_read__each_text__records_or_the_line_that_is_wrong)
+TEST_ROWS(csv_read__each_text__records_or_the_line_that_is_wrong, (const char *text, *records, *message),
+          {"a,b,c\r\n\"\",,x\r\n", "1:[a][b][c]2:[][~][x]", NULL}, {"a, b ,c", "1:[a][ b ][c]", NULL},
+          {"\"a\"\"b\",\"c,\nd\"\n1,\"\n\"\n3,4\n", "1:[a\"b][c,\nd]3:[1][\n]5:[3][4]", NULL}, {"", "", NULL},
+          {"a,b\rc,d\re,f", "1:[a][b]1:[c][d]1:[e][f]", NULL},
+          {"\xEF\xBB\xBFname,n\nx,1\n", "1:[name][n]2:[x][1]", NULL},
+          {"\"\xEF\xBB\xBFname\",n\n", "1:[\xEF\xBB\xBFname][n]", NULL},
+          /* Empty lines are skipped, but NULL in one column. */
+          {"\r\n\na,b\r\n\r\n1,2\r\n\r\n", "3:[a][b]5:[1][2]", NULL},
+          {"a\r\n\r\nx\r\n\"\"\r\n\r\n", "1:[a]2:[~]3:[x]4:[]5:[~]", NULL},
+          {"a\n\n\nx\n", "1:[a]2:[~]3:[~]4:[x]", NULL}, {"a,b\n1,x\"y\n", "1:[a][b]", "line 2: " MISPLACED},
+          {"a,b\n1,\"x\" \n", "1:[a][b]", "line 2: " MISPLACED},
+          {"a,b\n1,2\n3,\"x\ny\n", "1:[a][b]2:[1][2]", "line 3: a quoted cell is not closed"},
+          {"a,b\n\"1\n\",2\n3\n", "1:[a][b]2:[1\n][2]", "line 4: it has 1 cells, but the first line has 2"},
+          {"a\n1,2", "1:[a]", "line 2: it has 2 cells, but the first line has 1"},
+          {"a,b\n1,\xFFq\n", "1:[a][b]", "line 2: not UTF-8 text; make it so: iconv -f LATIN1 -t UTF-8"})
 {
-    ROWS(cases, const char *text, *records, *message) = {
-        {"a,b,c\r\n\"\",,x\r\n", "1:[a][b][c]2:[][~][x]", NULL},
-        {"a, b ,c", "1:[a][ b ][c]", NULL},
-        {"\"a\"\"b\",\"c,\nd\"\n1,\"\n\"\n3,4\n", "1:[a\"b][c,\nd]3:[1][\n]5:[3][4]", NULL},
-        {"", "", NULL},
-        {"a,b\rc,d\re,f", "1:[a][b]1:[c][d]1:[e][f]", NULL},
-        {"\xEF\xBB\xBFname,n\nx,1\n", "1:[name][n]2:[x][1]", NULL},
-        {"\"\xEF\xBB\xBFname\",n\n", "1:[\xEF\xBB\xBFname][n]", NULL},
-        /* Empty lines are skipped, but NULL in one column. */
-        {"\r\n\na,b\r\n\r\n1,2\r\n\r\n", "3:[a][b]5:[1][2]", NULL},
-        {"a\r\n\r\nx\r\n\"\"\r\n\r\n", "1:[a]2:[~]3:[x]4:[]5:[~]", NULL},
-        {"a\n\n\nx\n", "1:[a]2:[~]3:[~]4:[x]", NULL},
-        {"a,b\n1,x\"y\n", "1:[a][b]", "line 2: " MISPLACED},
-        {"a,b\n1,\"x\" \n", "1:[a][b]", "line 2: " MISPLACED},
-        {"a,b\n1,2\n3,\"x\ny\n", "1:[a][b]2:[1][2]", "line 3: a quoted cell is not closed"},
-        {"a,b\n\"1\n\",2\n3\n", "1:[a][b]2:[1\n][2]", "line 4: it has 1 cells, but the first line has 2"},
-        {"a\n1,2", "1:[a]", "line 2: it has 2 cells, but the first line has 1"},
-        {"a,b\n1,\xFFq\n", "1:[a][b]", "line 2: not UTF-8 text; make it so: iconv -f LATIN1 -t UTF-8"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct error e = ERROR_INIT;
-        OWNED_BUFFER out = BUFFER_INIT;
-        int rc = csv_read_rows(cases[i].text, strlen(cases[i].text), show_record, &out, &e);
-        assert_int_equal(rc, cases[i].message ? -1 : 0);
-        assert_string_equal(buffer_text(&out), cases[i].records);
-        assert_string_equal(e.text, cases[i].message ? cases[i].message : "");
-        assert_int_equal(e.kind == ERROR_USAGE, rc < 0);
-    }
+    struct error e = ERROR_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
+    int rc = csv_read_rows(row->text, strlen(row->text), show_record, &out, &e);
+    assert_int_equal(rc, row->message ? -1 : 0);
+    assert_string_equal(buffer_text(&out), row->records);
+    assert_string_equal(e.text, row->message ? row->message : "");
+    assert_int_equal(e.kind == ERROR_USAGE, rc < 0);
 }
 
 TEST(csv_read__nul_bytes__kept)

@@ -90,19 +90,15 @@ TEST(line__any_width__never_wider)
     }
 }
 
-TEST(line__nothing_to_do_or_all_done__no_division)
+TEST_ROWS(line__nothing_to_do_or_all_done__no_division,
+          (struct run_counts counts; int64_t eta_ms; size_t columns; const char *line), {{0}, -1, 80, "0/0"},
+          {{.total = 3, .ok_now = 2, .failed_now = 1, .failed = 1},
+           0,
+           60,
+           "[############################]  100%  3/3  1 failed"},
+          {{.total = 1000, .ok_now = 999, .pending = 1}, -1, 16, " 99%  999/1000"})
 {
-    ROWS(cases, struct run_counts counts; int64_t eta_ms; size_t columns; const char *line) = {
-        {{0}, -1, 80, "0/0"},
-        {{.total = 3, .ok_now = 2, .failed_now = 1, .failed = 1},
-         0,
-         60,
-         "[############################]  100%  3/3  1 failed"},
-        {{.total = 1000, .ok_now = 999, .pending = 1}, -1, 16, " 99%  999/1000"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++)
-        check_line(&(struct sweep_progress){.counts = &cases[i].counts, .eta_ms = cases[i].eta_ms}, cases[i].columns,
-                   true, cases[i].line);
+    check_line(&(struct sweep_progress){.counts = &row->counts, .eta_ms = row->eta_ms}, row->columns, true, row->line);
 }
 
 TEST(line__rates__unit_in_which_they_can_be_read)
@@ -186,24 +182,11 @@ TEST(json__best_not_finite_and_unnamed__nulls)
                      "\"best\":{\"job\":0,\"objective\":null,\"value\":null,\"unit\":null},\"failure_classes\":{}}");
 }
 
-TEST(eta__magnitudes__rounded_up)
+TEST_ROWS(eta__magnitudes__rounded_up, (int64_t ms; const char *text), {-1, "unknown"}, {0, "<1s"}, {999, "<1s"},
+          {1000, "1s"}, {1001, "2s"}, {59000, "59s"}, {59001, "1m00s"}, {200000, "3m20s"}, {200001, "3m21s"},
+          {7500000, "2h05m"}, {367200000, "4d06h"}, {INT64_C(99) * 86400000, "99d00h"},
+          {INT64_C(99) * 86400000 + 1, ">99d"}, {INT64_MAX, ">99d"})
 {
-    ROWS(cases, int64_t ms; const char *text) = {{-1, "unknown"},
-                                                 {0, "<1s"},
-                                                 {999, "<1s"},
-                                                 {1000, "1s"},
-                                                 {1001, "2s"},
-                                                 {59000, "59s"},
-                                                 {59001, "1m00s"},
-                                                 {200000, "3m20s"},
-                                                 {200001, "3m21s"},
-                                                 {7500000, "2h05m"},
-                                                 {367200000, "4d06h"},
-                                                 {INT64_C(99) * 86400000, "99d00h"},
-                                                 {INT64_C(99) * 86400000 + 1, ">99d"},
-                                                 {INT64_MAX, ">99d"}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        char text[32];
-        assert_string_equal(progress_format_eta(cases[i].ms, text, sizeof text), cases[i].text);
-    }
+    char text[32];
+    assert_string_equal(progress_format_eta(row->ms, text, sizeof text), row->text);
 }

@@ -64,37 +64,22 @@ TEST(width__known_characters__columns)
         assert_int_equal(text_columns(cases[i].text, strlen(cases[i].text)), cases[i].width);
 }
 
-TEST(rounded__magnitudes__six_digits_and_whole_integers)
+TEST_ROWS(rounded__magnitudes__six_digits_and_whole_integers, (double value; const char *text), {0, "0"},
+          {12.3456789, "12.3457"}, {99999.4, "99999.4"}, {99999.6, "100000"}, {1234567.8, "1234568"},
+          {-1234567.8, "-1234568"}, {1e15, "1e+15"}, {0.00001234, "1.234e-05"}, {NAN, "NaN"}, {-INFINITY, "-Infinity"},
+          {2, "2"})
 {
-    ROWS(cases, double value; const char *text) = {{0, "0"},
-                                                   {12.3456789, "12.3457"},
-                                                   {99999.4, "99999.4"},
-                                                   {99999.6, "100000"},
-                                                   {1234567.8, "1234568"},
-                                                   {-1234567.8, "-1234568"},
-                                                   {1e15, "1e+15"},
-                                                   {0.00001234, "1.234e-05"},
-                                                   {NAN, "NaN"},
-                                                   {-INFINITY, "-Infinity"},
-                                                   {2, "2"}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED_BUFFER out = BUFFER_INIT;
-        text_add_rounded(&out, cases[i].value);
-        assert_string_equal(buffer_text(&out), cases[i].text);
-    }
+    OWNED_BUFFER out = BUFFER_INIT;
+    text_add_rounded(&out, row->value);
+    assert_string_equal(buffer_text(&out), row->text);
 }
 
-TEST(amount__magnitudes__as_people_write_them)
+TEST_ROWS(amount__magnitudes__as_people_write_them, (double value; const char *text), {0, "0"}, {5e-5, "under 0.001"},
+          {0.0758, "0.0758"}, {12.34, "12.3"}, {999.4, "999"}, {1234.5, "1,234"}, {1e6, "1,000,000"}, {NAN, "NaN"})
 {
-    ROWS(cases, double value; const char *text) = {
-        {0, "0"},       {5e-5, "under 0.001"}, {0.0758, "0.0758"}, {12.34, "12.3"},
-        {999.4, "999"}, {1234.5, "1,234"},     {1e6, "1,000,000"}, {NAN, "NaN"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED_BUFFER out = BUFFER_INIT;
-        text_add_amount(&out, cases[i].value);
-        assert_string_equal(buffer_text(&out), cases[i].text);
-    }
+    OWNED_BUFFER out = BUFFER_INIT;
+    text_add_amount(&out, row->value);
+    assert_string_equal(buffer_text(&out), row->text);
 }
 
 TEST(valid__bad_bytes__each_replaced)

@@ -147,21 +147,14 @@ TEST_WITHIN(result_views_refresh__too_many_columns__left_out_and_said, open_data
     expect_row(db, "SELECT rank, k1 FROM ranking", false, "1|1");
 }
 
-TEST(key_sets_add_names__any_object__members_of_its_own)
+TEST_ROWS(key_sets_add_names__any_object__members_of_its_own, (const char *json, *names), {"{}", ""},
+          {"{\"a\":1,\"b\":\"a,b\"}", "\"a\"\"b\""},
+          {"{\"a\":[1,\"x\",{\"y\":2}],\"b\":{\"z\":[]},\"c\":null}", "\"a\"\"b\"\"c\""},
+          {" { \"a\\\"}\" : \"{,\\\\\" , \"\" : {\"q\":\"r\"} } ", "\"a\\\"}\"\"\""}, {"[\"a\"", ""}, {"{\"a", "\"a"})
 {
-    ROWS(cases, const char *json, *names) = {
-        {"{}", ""},
-        {"{\"a\":1,\"b\":\"a,b\"}", "\"a\"\"b\""},
-        {"{\"a\":[1,\"x\",{\"y\":2}],\"b\":{\"z\":[]},\"c\":null}", "\"a\"\"b\"\"c\""},
-        {" { \"a\\\"}\" : \"{,\\\\\" , \"\" : {\"q\":\"r\"} } ", "\"a\\\"}\"\"\""},
-        {"[\"a\"", ""},
-        {"{\"a", "\"a"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED_BUFFER names = BUFFER_INIT;
-        key_sets_add_names(cases[i].json, &names);
-        assert_string_equal(buffer_text(&names), cases[i].names);
-    }
+    OWNED_BUFFER names = BUFFER_INIT;
+    key_sets_add_names(row->json, &names);
+    assert_string_equal(buffer_text(&names), row->names);
 }
 
 /* One set of keys between two objects of another; a key that was there in another order; one name in two sections. */

@@ -192,15 +192,12 @@ FIXTURE_TEST(create__zero_stages__only_those, 4, true)
         assert_float_equal(f->candidates[r.asked[i]].zero_stage, 1, 0);
 }
 
-TEST(options__number_out_of_range__says_so)
+TEST_ROWS(options__number_out_of_range__says_so, (enum search_number number; double value; const char *text),
+          {SEARCH_DIVISOR, 1, "divisor: 1 is less than 2"},
+          {SEARCH_MAX_TRIALS, 2.5, "max_trials: 2.5 is not a whole number"},
+          {SEARCH_CONFIDENCE, 2, "confidence: 2 is more than 0.999999"})
 {
-    ROWS(cases, enum search_number number; double value; const char *text) = {
-        {SEARCH_DIVISOR, 1, "divisor: 1 is less than 2"},
-        {SEARCH_MAX_TRIALS, 2.5, "max_trials: 2.5 is not a whole number"},
-        {SEARCH_CONFIDENCE, 2, "confidence: 2 is more than 0.999999"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++)
-        FAILS_WITH(search_number_check(cases[i].number, cases[i].value, &e), cases[i].text);
+    FAILS_WITH(search_number_check(row->number, row->value, &e), row->text);
 }
 
 TEST(options__overlay__given_wins)
@@ -219,26 +216,23 @@ TEST(options__overlay__given_wins)
     assert_false(o.racing);
 }
 
-TEST(options__of_a_strategy__its_own_defaults)
+TEST_ROWS(options__of_a_strategy__its_own_defaults,
+          (const char *strategy; double first_step; enum search_number number; double value),
+          {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_MAX_TRIALS, 50},
+          {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_MAX_CONCURRENT_TRIALS, 16},
+          {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_START_PROFILE_STEP, 3},
+          {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_END_PROFILE_STEP, 5},
+          {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_MAX_RUNGS, 5},
+          {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_MIN_BINARY_SEARCH_TRIALS, 3},
+          {"dsat-random", 9, SEARCH_END_PROFILE_STEP, 11},
+          {"model", SEARCH_NOT_GIVEN, SEARCH_START_PROFILE_STEP, SEARCH_NOT_GIVEN},
+          {"model", SEARCH_NOT_GIVEN, SEARCH_END_PROFILE_STEP, SEARCH_NOT_GIVEN})
 {
-    ROWS(cases, const char *strategy; double first_step; enum search_number number; double value) = {
-        {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_MAX_TRIALS, 50},
-        {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_MAX_CONCURRENT_TRIALS, 16},
-        {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_START_PROFILE_STEP, 3},
-        {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_END_PROFILE_STEP, 5},
-        {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_MAX_RUNGS, 5},
-        {"dsat-asha", SEARCH_NOT_GIVEN, SEARCH_MIN_BINARY_SEARCH_TRIALS, 3},
-        {"dsat-random", 9, SEARCH_END_PROFILE_STEP, 11},
-        {"model", SEARCH_NOT_GIVEN, SEARCH_START_PROFILE_STEP, SEARCH_NOT_GIVEN},
-        {"model", SEARCH_NOT_GIVEN, SEARCH_END_PROFILE_STEP, SEARCH_NOT_GIVEN},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct search_options o = search_options_none();
-        o.strategy = cases[i].strategy;
-        o.numbers[SEARCH_START_PROFILE_STEP] = cases[i].first_step;
-        search_options_complete(&o);
-        assert_float_equal(o.numbers[cases[i].number], cases[i].value, 0);
-        const bool is_dsat = strncmp(o.strategy, "dsat-", 5) == 0;
-        assert_true(o.zero_stages[0] == !is_dsat && o.zero_stages[3] && o.racing == !is_dsat);
-    }
+    struct search_options o = search_options_none();
+    o.strategy = row->strategy;
+    o.numbers[SEARCH_START_PROFILE_STEP] = row->first_step;
+    search_options_complete(&o);
+    assert_float_equal(o.numbers[row->number], row->value, 0);
+    const bool is_dsat = strncmp(o.strategy, "dsat-", 5) == 0;
+    assert_true(o.zero_stages[0] == !is_dsat && o.zero_stages[3] && o.racing == !is_dsat);
 }

@@ -122,38 +122,34 @@ TEST(step_command__with_srun_of_its_own__once)
     assert_command(other, plain, ASKED " nice train -x");
 }
 
-TEST(step_word_of__lines_of_slurm__what_they_mean)
+TEST_ROWS(step_word_of__lines_of_slurm__what_they_mean,
+          (const char *text; enum step_word word; const char *node; int exit_code), {"", STEP_SAID_NOTHING, NULL, 0},
+          {"loss 3\nsrun: error: n1: task 0: Exited with exit code 7\n", STEP_SAID_NOTHING, NULL, 0},
+          {"a log with DUE TO TIME LIMIT\n", STEP_SAID_NOTHING, NULL, 0},
+          {"srun: error: Unable to create step for job 1: Requested node configuration is not available\n",
+           STEP_NOT_CREATED, NULL, 0},
+          {"slurmstepd-n1: error: execve(): /nonexistent: No such file or directory", STEP_NOT_CREATED, NULL, 0},
+          {"x\nsrun: error: Node failure on n2\nsrun: Force Terminated StepId=1.12\n", STEP_NODE_FAILED, "n2", 0},
+          {"slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T03:18:05 ***\n", STEP_CANCELLED, NULL, 0},
+          {"slurmstepd: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T03:18:05 DUE TO TIME LIMIT ***\n",
+           STEP_ALLOCATION_ENDED, NULL, 0},
+          {"slurmstepd: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T03:18:05 DUE TO NODE FAILURE, SEE x ***\n",
+           STEP_NODE_FAILED, NULL, 0},
+          /* One task fails, and srun ends the others; a person cancels the step, and they end. */
+          {"srun: error: n2: tasks 2-3: Exited with exit code 7\n"
+           "slurmstepd-n1: error: *** STEP 1.3 ON n1 CANCELLED AT 2026-11-23T02:26:54 ***\n"
+           "srun: error: n1: tasks 0-1: Killed\n",
+           STEP_SAID_NOTHING, NULL, 7},
+          {"srun: error: n2: task 1: Segmentation fault\n"
+           "slurmstepd-n1: error: *** STEP 1.3 ON n1 CANCELLED AT 2026-11-23T02:26:54 ***\n",
+           STEP_SAID_NOTHING, NULL, 0},
+          {"slurmstepd-n1: error: *** STEP 1.3 ON n1 CANCELLED AT 2026-11-23T02:26:54 ***\n"
+           "srun: error: n1: task 0: Exited with exit code 7\n",
+           STEP_CANCELLED, NULL, 0})
 {
-    ROWS(cases, const char *text; enum step_word word; const char *node; int exit_code) = {
-        {"", STEP_SAID_NOTHING, NULL, 0},
-        {"loss 3\nsrun: error: n1: task 0: Exited with exit code 7\n", STEP_SAID_NOTHING, NULL, 0},
-        {"a log with DUE TO TIME LIMIT\n", STEP_SAID_NOTHING, NULL, 0},
-        {"srun: error: Unable to create step for job 1: Requested node configuration is not available\n",
-         STEP_NOT_CREATED, NULL, 0},
-        {"slurmstepd-n1: error: execve(): /nonexistent: No such file or directory", STEP_NOT_CREATED, NULL, 0},
-        {"x\nsrun: error: Node failure on n2\nsrun: Force Terminated StepId=1.12\n", STEP_NODE_FAILED, "n2", 0},
-        {"slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T03:18:05 ***\n", STEP_CANCELLED, NULL, 0},
-        {"slurmstepd: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T03:18:05 DUE TO TIME LIMIT ***\n",
-         STEP_ALLOCATION_ENDED, NULL, 0},
-        {"slurmstepd: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-22T03:18:05 DUE TO NODE FAILURE, SEE x ***\n",
-         STEP_NODE_FAILED, NULL, 0},
-        /* One task fails, and srun ends the others; a person cancels the step, and they end. */
-        {"srun: error: n2: tasks 2-3: Exited with exit code 7\n"
-         "slurmstepd-n1: error: *** STEP 1.3 ON n1 CANCELLED AT 2026-11-23T02:26:54 ***\n"
-         "srun: error: n1: tasks 0-1: Killed\n",
-         STEP_SAID_NOTHING, NULL, 7},
-        {"srun: error: n2: task 1: Segmentation fault\n"
-         "slurmstepd-n1: error: *** STEP 1.3 ON n1 CANCELLED AT 2026-11-23T02:26:54 ***\n",
-         STEP_SAID_NOTHING, NULL, 0},
-        {"slurmstepd-n1: error: *** STEP 1.3 ON n1 CANCELLED AT 2026-11-23T02:26:54 ***\n"
-         "srun: error: n1: task 0: Exited with exit code 7\n",
-         STEP_CANCELLED, NULL, 0},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *node = NULL;
-        int exit_code;
-        assert_int_equal(step_word_of(cases[i].text, &node, &exit_code), cases[i].word);
-        assert_int_equal(exit_code, cases[i].exit_code ? cases[i].exit_code : -1);
-        assert_true((node == NULL) == (cases[i].node == NULL) && (!node || strcmp(node, cases[i].node) == 0));
-    }
+    OWNED char *node = NULL;
+    int exit_code;
+    assert_int_equal(step_word_of(row->text, &node, &exit_code), row->word);
+    assert_int_equal(exit_code, row->exit_code ? row->exit_code : -1);
+    assert_true((node == NULL) == (row->node == NULL) && (!node || strcmp(node, row->node) == 0));
 }

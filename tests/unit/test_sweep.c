@@ -192,20 +192,14 @@ TEST(job_command__string__shell)
     SAYS("/bin/sh -c a | b {tp}, (null)", "%s %s %s, %s", words[0], words[1], words[2], words[3]);
 }
 
-TEST(job_dir__named_anywhere__made)
+TEST_ROWS(job_dir__named_anywhere__made, (const char *text; int wanted),
+          {"[job]\ncommand = [\"a\", \"{job_dir}/x\"]\n", 1}, {"[job]\ncommand = \"a $MESHSWEEP_JOB_DIR/x\"\n", 1},
+          {"[job]\nenv = { OUT = \"{job_dir}\" }\n", 1}, {"[job]\ncwd = \"{job_dir}\"\n", 1},
+          {"[job.metrics.m]\njson = \"a.b\"\nfile = \"out/r.json\"\n", 1}, {"[job.metrics.m]\njson = \"a.b\"\n", 0},
+          {"[job]\ncommand = [\"a\", \"{job_key}\"]\n", 0}, {"[job]\njob_dir = false\n", 0})
 {
-    ROWS(cases, const char *text; int wanted) = {{"[job]\ncommand = [\"a\", \"{job_dir}/x\"]\n", 1},
-                                                 {"[job]\ncommand = \"a $MESHSWEEP_JOB_DIR/x\"\n", 1},
-                                                 {"[job]\nenv = { OUT = \"{job_dir}\" }\n", 1},
-                                                 {"[job]\ncwd = \"{job_dir}\"\n", 1},
-                                                 {"[job.metrics.m]\njson = \"a.b\"\nfile = \"out/r.json\"\n", 1},
-                                                 {"[job.metrics.m]\njson = \"a.b\"\n", 0},
-                                                 {"[job]\ncommand = [\"a\", \"{job_key}\"]\n", 0},
-                                                 {"[job]\njob_dir = false\n", 0}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD_AT(sweep) *s = read_sweep(cases[i].text);
-        assert_int_equal(s->job.make_job_dir, cases[i].wanted);
-    }
+    HELD_AT(sweep) *s = read_sweep(row->text);
+    assert_int_equal(s->job.make_job_dir, row->wanted);
 }
 
 TEST(metrics__every_reader__kept)

@@ -82,20 +82,15 @@ TEST(toml_parse__every_kind__canonical_json)
     }
 }
 
-TEST(toml_parse__syntax_errors__position_and_reason)
+TEST_ROWS(toml_parse__syntax_errors__position_and_reason, (const char *text, *position), {"a = [1, 2", "1:10: "},
+          {"a = \"x", "1:7: "}, {"a = 1\na = 2\n", "2:"}, {"[t]\nk = 1\n[t]\n", "3:"}, {"ok = 1\n  = 2\n", "2:3: "},
+          {"a = 99999999999999999999", "1:"}, {"x = 1\ny = {a = 1\n}", "2:"}, {"a = \"\\uD800\"", "1:"},
+          {"a = 08", "1:"}, {"a = tru", "1:8: "}, {"a.b = 1\n[a]\n", "2:"}, {"a = 1 b = 2", "1:"})
 {
-    ROWS(cases, const char *text, *position) = {
-        {"a = [1, 2", "1:10: "},        {"a = \"x", "1:7: "},         {"a = 1\na = 2\n", "2:"},
-        {"[t]\nk = 1\n[t]\n", "3:"},    {"ok = 1\n  = 2\n", "2:3: "}, {"a = 99999999999999999999", "1:"},
-        {"x = 1\ny = {a = 1\n}", "2:"}, {"a = \"\\uD800\"", "1:"},    {"a = 08", "1:"},
-        {"a = tru", "1:8: "},           {"a.b = 1\n[a]\n", "2:"},     {"a = 1 b = 2", "1:"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *line = read_bad(cases[i].text, strlen(cases[i].text));
-        if (strncmp(line, cases[i].position, strlen(cases[i].position)) != 0)
-            fail_msg("\"%s\": %s, not at %s", cases[i].text, line, cases[i].position);
-        assert_true(strlen(strchr(line, ' ')) > 10);
-    }
+    OWNED char *line = read_bad(row->text, strlen(row->text));
+    if (strncmp(line, row->position, strlen(row->position)) != 0)
+        fail_msg("\"%s\": %s, not at %s", row->text, line, row->position);
+    assert_true(strlen(strchr(line, ' ')) > 10);
 }
 
 TEST(toml_parse__what_is_no_toml__said_plainly)

@@ -358,36 +358,30 @@ TEST(program__diverging__says_so_and_writes_no_number)
     assert_null(strstr(metrics, "inf"));
 }
 
-TEST(program__wrong_use__one_sentence_and_status_2)
+TEST_ROWS(program__wrong_use__one_sentence_and_status_2, (const char *arguments; const char *text),
+          {"--hiden 64", "unknown option '--hiden'; see --help"}, {"64", "unexpected argument '64'; see --help"},
+          {"--hidden", "--hidden needs a value"}, {"--help=x", "--help takes no value"},
+          {"--zero-stage 4", "--zero-stage 4: must be a whole number from 0 to 3"},
+          {"--layers 2x", "--layers 2x: must be a whole number from 1 to 4096"},
+          {"--layers=", "--layers : must be a whole number from 1 to 4096"},
+          {"--vocab 255", "--vocab 255: must be a whole number from 256 to 65536"},
+          {"--lr nan", "--lr nan: must be a number above 0"}, {"--lr -1", "--lr -1: must be a number above 0"},
+          {"--seed -1", "--seed -1: must be a whole number from 0"},
+          {"--device-memory 24Mi", "--device-memory 24Mi: must be a size such as 24MiB, 1.5GiB or 500MB"},
+          {"--device-memory 0", "--device-memory 0: must be a size such as 24MiB, 1.5GiB or 500MB"},
+          {"--hidden 64 --heads 5", "--hidden 64 is not a multiple of --heads 5"},
+          {"--global-batch 10 --micro-batch 4",
+           "--global-batch 10 is not a multiple of --micro-batch 4 times --ranks 1"},
+          {"--global-batch 16 --micro-batch 4 --ranks 3",
+           "--global-batch 16 is not a multiple of --micro-batch 4 times --ranks 3"},
+          {"--steps 5 --warmup-steps 5", "--warmup-steps 5 leaves none of --steps 5 to measure"})
 {
-    ROWS(cases, const char *arguments; const char *text) = {
-        {"--hiden 64", "unknown option '--hiden'; see --help"},
-        {"64", "unexpected argument '64'; see --help"},
-        {"--hidden", "--hidden needs a value"},
-        {"--help=x", "--help takes no value"},
-        {"--zero-stage 4", "--zero-stage 4: must be a whole number from 0 to 3"},
-        {"--layers 2x", "--layers 2x: must be a whole number from 1 to 4096"},
-        {"--layers=", "--layers : must be a whole number from 1 to 4096"},
-        {"--vocab 255", "--vocab 255: must be a whole number from 256 to 65536"},
-        {"--lr nan", "--lr nan: must be a number above 0"},
-        {"--lr -1", "--lr -1: must be a number above 0"},
-        {"--seed -1", "--seed -1: must be a whole number from 0"},
-        {"--device-memory 24Mi", "--device-memory 24Mi: must be a size such as 24MiB, 1.5GiB or 500MB"},
-        {"--device-memory 0", "--device-memory 0: must be a size such as 24MiB, 1.5GiB or 500MB"},
-        {"--hidden 64 --heads 5", "--hidden 64 is not a multiple of --heads 5"},
-        {"--global-batch 10 --micro-batch 4", "--global-batch 10 is not a multiple of --micro-batch 4 times --ranks 1"},
-        {"--global-batch 16 --micro-batch 4 --ranks 3",
-         "--global-batch 16 is not a multiple of --micro-batch 4 times --ranks 3"},
-        {"--steps 5 --warmup-steps 5", "--warmup-steps 5 leaves none of --steps 5 to measure"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct result *r = run(cases[i].arguments);
-        char line[256];
-        snprintf(line, sizeof line, "meshsweep-trainer: %s\n", cases[i].text);
-        assert_int_equal(r->status, 2);
-        assert_string_equal(r->out, "");
-        assert_string_equal(r->err, line);
-    }
+    struct result *r = run(row->arguments);
+    char line[256];
+    snprintf(line, sizeof line, "meshsweep-trainer: %s\n", row->text);
+    assert_int_equal(r->status, 2);
+    assert_string_equal(r->out, "");
+    assert_string_equal(r->err, line);
 }
 
 TEST(program__values_in_both_spellings__taken)

@@ -73,36 +73,32 @@ TEST(autotuning__every_knob__known)
     assert_string_equal(a.exps_dir, "e");
 }
 
-TEST(autotuning__wrong__all_at_once)
+TEST_ROWS(autotuning__wrong__all_at_once, (const char *text, *message),
+          {"{\"train_micro_batch_size_per_gpu\": [4]}",
+           "d:1:2: autotuning has no key \"train_micro_batch_size_per_gpu\"; it belongs at the top of the ds_config, "
+           "beside \"autotuning\""},
+          {"{\"start_steps\": 1}", "d:1:2: autotuning has no key \"start_steps\"; did you mean \"start_step\"?"},
+          {"{\"num_gpus\": [2, 0]}",
+           "d:1:2: autotuning.num_gpus must be a positive integer, or a list of different positive integers"},
+          {"{\"num_gpus\": []}",
+           "d:1:2: autotuning.num_gpus must be a positive integer, or a list of different positive integers"},
+          {"{\"mp_size\": 0.5,\n\"fast\": \"no\"}", "d:1:2: autotuning.mp_size must be a whole number above 0\n"
+                                                    "d:2:1: autotuning.fast must be true or false"},
+          {"{\"num_nodes\": [2, 1, 2.0]}",
+           "d:1:2: autotuning.num_nodes must be a positive integer, or a list of different positive integers"},
+          {"{\"model_info\": {\"num_parms\": 3, \"hidden_size\": \"x\"}}",
+           "d:1:17: autotuning.model_info has no key \"num_parms\"; did you mean \"num_params\"?\n"
+           "d:1:33: autotuning.model_info.hidden_size must be a positive integer"},
+          {"{\"tuner_type\": \"grid\"}",
+           "d:1:2: autotuning.tuner_type must be \"gridsearch\", \"random\" or \"model_based\""},
+          {"{\"exps_dir\": 3}", "d:1:2: autotuning.exps_dir must be the name of a directory"},
+          {"{\"arg_mappings\": \"x\"}", "d:1:2: autotuning.arg_mappings must be a table"},
+          {"{\"start_step\": 9, \"end_step\": 5}", "d: autotuning: end_profile_step 5 is before start_profile_step 9"},
+          {"[]", "d: autotuning must be a table, not a list"})
 {
-    ROWS(cases, const char *text, *message) = {
-        {"{\"train_micro_batch_size_per_gpu\": [4]}",
-         "d:1:2: autotuning has no key \"train_micro_batch_size_per_gpu\"; it belongs at the top of the ds_config, "
-         "beside \"autotuning\""},
-        {"{\"start_steps\": 1}", "d:1:2: autotuning has no key \"start_steps\"; did you mean \"start_step\"?"},
-        {"{\"num_gpus\": [2, 0]}",
-         "d:1:2: autotuning.num_gpus must be a positive integer, or a list of different positive integers"},
-        {"{\"num_gpus\": []}",
-         "d:1:2: autotuning.num_gpus must be a positive integer, or a list of different positive integers"},
-        {"{\"mp_size\": 0.5,\n\"fast\": \"no\"}", "d:1:2: autotuning.mp_size must be a whole number above 0\n"
-                                                  "d:2:1: autotuning.fast must be true or false"},
-        {"{\"num_nodes\": [2, 1, 2.0]}",
-         "d:1:2: autotuning.num_nodes must be a positive integer, or a list of different positive integers"},
-        {"{\"model_info\": {\"num_parms\": 3, \"hidden_size\": \"x\"}}",
-         "d:1:17: autotuning.model_info has no key \"num_parms\"; did you mean \"num_params\"?\n"
-         "d:1:33: autotuning.model_info.hidden_size must be a positive integer"},
-        {"{\"tuner_type\": \"grid\"}",
-         "d:1:2: autotuning.tuner_type must be \"gridsearch\", \"random\" or \"model_based\""},
-        {"{\"exps_dir\": 3}", "d:1:2: autotuning.exps_dir must be the name of a directory"},
-        {"{\"arg_mappings\": \"x\"}", "d:1:2: autotuning.arg_mappings must be a table"},
-        {"{\"start_step\": 9, \"end_step\": 5}", "d: autotuning: end_profile_step 5 is before start_profile_step 9"},
-        {"[]", "d: autotuning must be a table, not a list"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        __attribute__((cleanup(json_text_free))) struct json root = {0};
-        HELD(autotuning) a = {0};
-        FAILS_WITH(read_section(cases[i].text, &root, &a, &e), cases[i].message);
-    }
+    __attribute__((cleanup(json_text_free))) struct json root = {0};
+    HELD(autotuning) a = {0};
+    FAILS_WITH(read_section(row->text, &root, &a, &e), row->message);
 }
 
 /* --- the script's arguments --- */
@@ -179,46 +175,42 @@ TEST(space__uneven_hosts__as_many_devices_of_each)
                                  "[2, 3, \"\"], [3, 2, \"\"], [3, 3, \"\"]]\n"));
 }
 
-TEST(space__any_config__a_sweep_file_that_loads)
+TEST_ROWS(space__any_config__a_sweep_file_that_loads, (const char *config, *wanted; bool equal_batch),
+          {"{}",
+           "\"zero_optimization.stage\" = [0, 1, 2, 3]\n\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024 }\n",
+           false},
+          {"{}", "strategy = \"staged\"\n", false},
+          {"{\"autotuning\": {\"metric\": \"latency\"}}",
+           "\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024, factor = 2 }\n", false},
+          {"{\"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 3}",
+           "\"train_micro_batch_size_per_gpu\" = [3]\n", true},
+          {"{\"autotuning\": {\"max_train_micro_batch_size_per_gpu\": 5}}",
+           "\"train_micro_batch_size_per_gpu\" = [1, 2, 3, 4, 5]\n", false},
+          {"{\"autotuning\": {\"max_train_batch_size\": 12}}",
+           "\"(train_micro_batch_size_per_gpu, gradient_accumulation_steps)\" = [[1, 3], [1, 2], [1, 1], [2, 1], [3, "
+           "1]]\n",
+           false},
+          {"{\"train_batch_size\": 8, \"sequence_parallel_size\": [1, 4]}",
+           "\"train_micro_batch_size_per_gpu\" = { from = 1, to = 8 }\n", true},
+          {"{\"gradient_accumulation_steps\": 2, \"autotuning\": {\"min_train_batch_size\": 12}}",
+           "require = \"train_micro_batch_size_per_gpu * 2 * dp >= 12\"\n", false},
+          {"{\"zero_optimization\": {\"stage\": 1, \"offload_optimizer\": {\"device\": [\"none\", \"cpu\"]}}}",
+           "\"zero_optimization.offload_optimizer.device\" = [\"none\", \"cpu\"]\n", false},
+          {"{\"optimizer\": {\"params\": {\"lr\": [1e-4, 2E-4], \"betas\": [0.9, 0.99]}}}",
+           "\"optimizer.params.lr\" = [1e-4, 2E-4]\n", false},
+          {"{\"zero_optimization\": {\"stage\": [1, 3]}, \"autotuning\": {\"fast\": false}}",
+           "\"zero_optimization.stage\" = 3\n", false},
+          {"{}", "command = [\"deepspeed\", \"a\\\"b{{c}.py\", \"--deepspeed={ds_config}\"]\n", false})
 {
-    ROWS(cases, const char *config, *wanted; bool equal_batch) = {
-        {"{}",
-         "\"zero_optimization.stage\" = [0, 1, 2, 3]\n\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024 }\n",
-         false},
-        {"{}", "strategy = \"staged\"\n", false},
-        {"{\"autotuning\": {\"metric\": \"latency\"}}",
-         "\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024, factor = 2 }\n", false},
-        {"{\"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 3}",
-         "\"train_micro_batch_size_per_gpu\" = [3]\n", true},
-        {"{\"autotuning\": {\"max_train_micro_batch_size_per_gpu\": 5}}",
-         "\"train_micro_batch_size_per_gpu\" = [1, 2, 3, 4, 5]\n", false},
-        {"{\"autotuning\": {\"max_train_batch_size\": 12}}",
-         "\"(train_micro_batch_size_per_gpu, gradient_accumulation_steps)\" = [[1, 3], [1, 2], [1, 1], [2, 1], [3, "
-         "1]]\n",
-         false},
-        {"{\"train_batch_size\": 8, \"sequence_parallel_size\": [1, 4]}",
-         "\"train_micro_batch_size_per_gpu\" = { from = 1, to = 8 }\n", true},
-        {"{\"gradient_accumulation_steps\": 2, \"autotuning\": {\"min_train_batch_size\": 12}}",
-         "require = \"train_micro_batch_size_per_gpu * 2 * dp >= 12\"\n", false},
-        {"{\"zero_optimization\": {\"stage\": 1, \"offload_optimizer\": {\"device\": [\"none\", \"cpu\"]}}}",
-         "\"zero_optimization.offload_optimizer.device\" = [\"none\", \"cpu\"]\n", false},
-        {"{\"optimizer\": {\"params\": {\"lr\": [1e-4, 2E-4], \"betas\": [0.9, 0.99]}}}",
-         "\"optimizer.params.lr\" = [1e-4, 2E-4]\n", false},
-        {"{\"zero_optimization\": {\"stage\": [1, 3]}, \"autotuning\": {\"fast\": false}}",
-         "\"zero_optimization.stage\" = 3\n", false},
-        {"{}", "command = [\"deepspeed\", \"a\\\"b{{c}.py\", \"--deepspeed={ds_config}\"]\n", false},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct error e = ERROR_INIT;
-        bool equal_batch;
-        OWNED char *toml = space_of(cases[i].config, &equal_batch, &e);
-        assert_non_null(toml);
-        assert_non_null(strstr(toml, cases[i].wanted));
-        assert_null(strstr(toml, "betas"));
-        assert_int_equal(equal_batch, cases[i].equal_batch);
-        HELD_AT(sweep) *sweep = sweep_of(toml);
-        assert_non_null(sweep);
-    }
+    struct error e = ERROR_INIT;
+    bool equal_batch;
+    OWNED char *toml = space_of(row->config, &equal_batch, &e);
+    assert_non_null(toml);
+    assert_non_null(strstr(toml, row->wanted));
+    assert_null(strstr(toml, "betas"));
+    assert_int_equal(equal_batch, row->equal_batch);
+    HELD_AT(sweep) *sweep = sweep_of(toml);
+    assert_non_null(sweep);
 }
 
 TEST(space__what_cannot_be_an_axis__said_with_its_place)

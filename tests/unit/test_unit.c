@@ -2,33 +2,17 @@
 #include "unit_test.h"
 #include "util/unit.h"
 
-TEST(convert__one_dimension__factor)
+TEST_ROWS(convert__one_dimension__factor, (double value; const char *from, *to; double expected),
+          {76.67, "ms", "s", 0.07667}, {34, "us", "ms", 0.034}, {2, "minutes", "s", 120},
+          {81.9, "TFLOPS", "FLOPS", 81.9e12}, {2048, "MB", "GiB", 2048e6 / 1073741824}, {3, "GiB", "MiB", 3072},
+          {336.23, "M", "", 336.23e6}, {1.5, "B", "", 1.5e9}, {1.2, "K", "s", 1200}, {4, "it/s", "s/it", 0.25},
+          {250, "ms/it", "it/s", 4}, {7, "samples/sec", "samples/s", 7}, {5, "%", "%", 5}, {9, "", "s", 9},
+          {9, "on", "s", 9}, {9, "ms", "furlongs", 9}, {9, "apples", "apples", 9}, {9, "K", "apples/s/tree", 9000},
+          {9, "M", "tok/s", 9e6}, {3, "KiB", "B", 3072})
 {
-    ROWS(cases, double value; const char *from, *to; double expected) = {{76.67, "ms", "s", 0.07667},
-                                                                         {34, "us", "ms", 0.034},
-                                                                         {2, "minutes", "s", 120},
-                                                                         {81.9, "TFLOPS", "FLOPS", 81.9e12},
-                                                                         {2048, "MB", "GiB", 2048e6 / 1073741824},
-                                                                         {3, "GiB", "MiB", 3072},
-                                                                         {336.23, "M", "", 336.23e6},
-                                                                         {1.5, "B", "", 1.5e9},
-                                                                         {1.2, "K", "s", 1200},
-                                                                         {4, "it/s", "s/it", 0.25},
-                                                                         {250, "ms/it", "it/s", 4},
-                                                                         {7, "samples/sec", "samples/s", 7},
-                                                                         {5, "%", "%", 5},
-                                                                         {9, "", "s", 9},
-                                                                         {9, "on", "s", 9},
-                                                                         {9, "ms", "furlongs", 9},
-                                                                         {9, "apples", "apples", 9},
-                                                                         {9, "K", "apples/s/tree", 9000},
-                                                                         {9, "M", "tok/s", 9e6},
-                                                                         {3, "KiB", "B", 3072}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        double got = NAN;
-        assert_true(unit_convert(cases[i].value, cases[i].from, cases[i].to, &got));
-        assert_true(fabs(got - cases[i].expected) <= 1e-12 * fabs(cases[i].expected));
-    }
+    double got = NAN;
+    assert_true(unit_convert(row->value, row->from, row->to, &got));
+    assert_true(fabs(got - row->expected) <= 1e-12 * fabs(row->expected));
 }
 
 TEST(convert__other_dimension__refused_and_untouched)

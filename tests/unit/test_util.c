@@ -10,17 +10,13 @@
 #include "util/suggest.h"
 #include "util/utf8.h"
 
-TEST(parse_duration__accepted_forms__milliseconds)
+TEST_ROWS(parse_duration__accepted_forms__milliseconds, (const char *text; int64_t ms), {"90", 90000},
+          {"1.5h", 5400000}, {"10m", 600000}, {"10 min", 600000}, {"2h30m", 9000000}, {"500ms", 500}, {"1d", 86400000},
+          {"0", 0}, {"1m 30s", 90000})
 {
-    ROWS(cases, const char *text; int64_t ms) = {
-        {"90", 90000},  {"1.5h", 5400000}, {"10m", 600000}, {"10 min", 600000}, {"2h30m", 9000000},
-        {"500ms", 500}, {"1d", 86400000},  {"0", 0},        {"1m 30s", 90000},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        int64_t ms = -1;
-        assert_true(parse_duration_ms(cases[i].text, &ms));
-        assert_int_equal(ms, cases[i].ms);
-    }
+    int64_t ms = -1;
+    assert_true(parse_duration_ms(row->text, &ms));
+    assert_int_equal(ms, row->ms);
 }
 
 TEST(parse_duration__nonsense__refused_untouched)
@@ -93,14 +89,11 @@ TEST(parse_int64__whole_text_only__else_refused_untouched)
     }
 }
 
-TEST(format_duration__magnitudes__two_units)
+TEST_ROWS(format_duration__magnitudes__two_units, (int64_t ms; const char *text), {120, "120ms"}, {45200, "45.2s"},
+          {200000, "3m20s"}, {3720000, "1h02m"})
 {
-    ROWS(cases, int64_t ms;
-         const char *text) = {{120, "120ms"}, {45200, "45.2s"}, {200000, "3m20s"}, {3720000, "1h02m"}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        char out[32];
-        assert_string_equal(format_duration_ms(cases[i].ms, out, sizeof out), cases[i].text);
-    }
+    char out[32];
+    assert_string_equal(format_duration_ms(row->ms, out, sizeof out), row->text);
 }
 
 TEST(buffer_json_string__controls_and_bad_bytes__escaped)
@@ -190,20 +183,15 @@ TEST(hash__known_vector__canonical)
     assert_string_equal(hash_hex(&h, hex), "99aa06d3014798d86001c324468d497f");
 }
 
-TEST(hash__from_a_prefix__the_first_and_the_last_that_begin_so)
+TEST_ROWS(hash__from_a_prefix__the_first_and_the_last_that_begin_so, (const char *digits, *first, *last),
+          {"0a1", "0a100000000000000000000000000000", "0a1fffffffffffffffffffffffffffff"},
+          {"", "00000000000000000000000000000000", "ffffffffffffffffffffffffffffffff"},
+          {"99AA06D3014798D86001C324468D497F", "99aa06d3014798d86001c324468d497f", "99aa06d3014798d86001c324468d497f"})
 {
-    ROWS(cases, const char *digits, *first, *last) = {
-        {"0a1", "0a100000000000000000000000000000", "0a1fffffffffffffffffffffffffffff"},
-        {"", "00000000000000000000000000000000", "ffffffffffffffffffffffffffffffff"},
-        {"99AA06D3014798D86001C324468D497F", "99aa06d3014798d86001c324468d497f", "99aa06d3014798d86001c324468d497f"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        char hex[HASH_HEX_BYTES];
-        const struct hash128 first = hash_from_prefix(cases[i].digits, false),
-                             last = hash_from_prefix(cases[i].digits, true);
-        assert_string_equal(hash_hex(&first, hex), cases[i].first);
-        assert_string_equal(hash_hex(&last, hex), cases[i].last);
-    }
+    char hex[HASH_HEX_BYTES];
+    const struct hash128 first = hash_from_prefix(row->digits, false), last = hash_from_prefix(row->digits, true);
+    assert_string_equal(hash_hex(&first, hex), row->first);
+    assert_string_equal(hash_hex(&last, hex), row->last);
 }
 
 TEST(string_list__added_and_taken__terminated_at_each_length)

@@ -72,31 +72,20 @@ TEST(value_next_member__not_canonical__not_read)
     free(name);
 }
 
-TEST(value_texts__every_kind__as_json_and_for_a_command_line)
+TEST_ROWS(value_texts__every_kind__as_json_and_for_a_command_line, (struct value value; const char *json, *text),
+          {{.kind = VALUE_NULL}, "null", ""}, {BOOL(1), "true", "true"}, {BOOL(0), "false", "false"},
+          {INT(INT64_MIN), "-9223372036854775808", "-9223372036854775808"}, {FLOAT(2), "2.0", "2.0"},
+          {FLOAT(1e300), "1e+300", "1e+300"}, {FLOAT(0.1), "0.1", "0.1"}, {FLOAT(NAN), "\"NaN\"", "NaN"},
+          {FLOAT(INFINITY), "\"Infinity\"", "Infinity"}, {FLOAT(-INFINITY), "\"-Infinity\"", "-Infinity"},
+          {STRING("a \"b\"\n"), "\"a \\\"b\\\"\\n\"", "a \"b\"\n"}, {STRING(""), "\"\"", ""},
+          {JSON("[1,{\"a\":2}]"), "[1,{\"a\":2}]", "[1,{\"a\":2}]"})
 {
-    ROWS(cases, struct value value; const char *json, *text) = {
-        {{.kind = VALUE_NULL}, "null", ""},
-        {BOOL(1), "true", "true"},
-        {BOOL(0), "false", "false"},
-        {INT(INT64_MIN), "-9223372036854775808", "-9223372036854775808"},
-        {FLOAT(2), "2.0", "2.0"},
-        {FLOAT(1e300), "1e+300", "1e+300"},
-        {FLOAT(0.1), "0.1", "0.1"},
-        {FLOAT(NAN), "\"NaN\"", "NaN"},
-        {FLOAT(INFINITY), "\"Infinity\"", "Infinity"},
-        {FLOAT(-INFINITY), "\"-Infinity\"", "-Infinity"},
-        {STRING("a \"b\"\n"), "\"a \\\"b\\\"\\n\"", "a \"b\"\n"},
-        {STRING(""), "\"\"", ""},
-        {JSON("[1,{\"a\":2}]"), "[1,{\"a\":2}]", "[1,{\"a\":2}]"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED_BUFFER b = BUFFER_INIT;
-        value_add_json(&cases[i].value, &b);
-        assert_string_equal(buffer_text(&b), cases[i].json);
-        buffer_clear(&b);
-        value_add_text(&cases[i].value, &b);
-        assert_string_equal(buffer_text(&b), cases[i].text);
-    }
+    OWNED_BUFFER b = BUFFER_INIT;
+    value_add_json(&row->value, &b);
+    assert_string_equal(buffer_text(&b), row->json);
+    buffer_clear(&b);
+    value_add_text(&row->value, &b);
+    assert_string_equal(buffer_text(&b), row->text);
 }
 
 TEST(value_copy__string__owns_its_text)

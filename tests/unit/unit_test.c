@@ -30,6 +30,25 @@ void unit_tests_within(CMFixtureFunction setup, CMFixtureFunction teardown)
     group_teardown = teardown;
 }
 
+/* 0: none is at hand */
+static size_t row_number;
+static const char *row_text;
+
+void unit_test_at_row(size_t number, const char *members, const void *row)
+{
+    row_number = number;
+    row_text = strncmp(members, "(const char *", 13) == 0 ? *(const char *const *)row : NULL;
+}
+
+int unit_test_tell_row(void **state)
+{
+    (void)state;
+    if (row_number > 0)
+        print_error("In row %zu%s%s\n", row_number, row_text ? ": " : "", row_text ? row_text : "");
+    row_number = 0;
+    return 0;
+}
+
 static char apart[64], before[4096];
 
 int unit_test_enter(void **state)
@@ -42,9 +61,8 @@ int unit_test_enter(void **state)
 int unit_test_leave(void **state)
 {
     char command[80];
-    (void)state;
     snprintf(command, sizeof command, "rm -rf '%s'", apart);
-    int rc = chdir(before) | system(command);
+    int rc = chdir(before) | system(command) | unit_test_tell_row(state);
     return rc;
 }
 

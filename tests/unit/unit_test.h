@@ -31,6 +31,30 @@
     }                                                                                                                  \
     static void name(__attribute__((unused)) void **state)
 
+/* A table of cases: TEST_ROWS(name, (const char *text; int64_t ms), {"90", 90000}, {"1d", 86400000}) { … row->text … }
+ * does what follows with each row. A failure tells which, by its number and its first member, where that is a text. */
+#define TEST_ROWS(name, members, ...) TEST_ROWS_WITHIN(name, NULL, unit_test_tell_row, members, __VA_ARGS__)
+#define TEST_ROWS_APART(name, members, ...)                                                                            \
+    TEST_ROWS_WITHIN(name, unit_test_enter, unit_test_leave, members, __VA_ARGS__)
+#define TEST_ROWS_WITHIN(name, setup, teardown, members, ...)                                                          \
+    struct name##__row {                                                                                               \
+        UNIT_TEST_MEMBERS members;                                                                                     \
+    };                                                                                                                 \
+    static void name##__of(const struct name##__row *row);                                                             \
+    TEST_WITHIN(name, setup, teardown)                                                                                 \
+    {                                                                                                                  \
+        static const struct name##__row rows[] = {__VA_ARGS__};                                                        \
+        for (size_t i = 0; i < LENGTH(rows); i++) {                                                                    \
+            unit_test_at_row(i + 1, #members, &rows[i]);                                                               \
+            name##__of(&rows[i]);                                                                                      \
+        }                                                                                                              \
+        unit_test_at_row(0, "", NULL);                                                                                 \
+    }                                                                                                                  \
+    static void name##__of(const struct name##__row *row)
+#define UNIT_TEST_MEMBERS(...) __VA_ARGS__
+void unit_test_at_row(size_t number, const char *members, const void *row);
+int unit_test_tell_row(void **state);
+
 /* Once per program: what goes before its first test and after its last. */
 #define TESTS_WITHIN(setup, teardown)                                                                                  \
     __attribute__((constructor)) static void tests_are_within(void)                                                    \
