@@ -9,11 +9,14 @@ static struct architecture_parameters count(struct architecture a, int64_t tenso
     return p;
 }
 
-static void assert_total(const char *name, double counted, double published)
-{
-    if (counted != published)
-        fail_msg("%s: counted %.0f, published %.0f", name, counted, published);
-}
+/* Counts once `change` has been made to `a`, which is `of` before. */
+#define ASSERT_TOTAL(name, of, change, published)                                                                      \
+    do {                                                                                                               \
+        struct architecture a = of;                                                                                    \
+        change;                                                                                                        \
+        double counted = count(a, 1).total;                                                                            \
+        FAIL_WHERE(counted != (published), "%s: counted %.0f, published %.0f", name, counted, (double)(published));    \
+    } while (0)
 
 static struct architecture gpt_of(int64_t layers, int64_t hidden, int64_t heads, int64_t vocab, int64_t positions)
 {
@@ -25,8 +28,8 @@ static struct architecture gpt_of(int64_t layers, int64_t hidden, int64_t heads,
 /* As the checkpoints of gpt2 and t5-small have them, by what is so unless a key says otherwise. */
 TEST(architecture_count__nothing_but_the_shape__defaults_of_the_family)
 {
-    assert_total("gpt2", count(gpt_of(12, 768, 12, 50257, 1024), 1).total, 124439808);
-    assert_total("t5-small", count(shaped(ARCHITECTURE_T5, 6, 512, 8, 32128), 1).total, 60506624);
+    ASSERT_TOTAL("gpt2", gpt_of(12, 768, 12, 50257, 1024), (void)0, 124439808);
+    ASSERT_TOTAL("t5-small", shaped(ARCHITECTURE_T5, 6, 512, 8, 32128), (void)0, 60506624);
 }
 
 /* GPT-3 paper, table D.1: 174,600 million. */
@@ -74,7 +77,7 @@ TEST(architecture_count__mixture_of_experts__total_and_active)
     struct architecture a = llama(&mixtral);
     set_experts(&a, 8, 2, 0);
     struct architecture_parameters p = count(a, 1);
-    assert_total(mixtral.name, p.total, mixtral.total);
+    assert_true(p.total == mixtral.total);
     assert_true(p.active == 12879925248.0);
     assert_true(p.router == 32.0 * 4096 * 8);
 }
@@ -93,46 +96,30 @@ TEST(architecture_count__leading_dense_layers_and_shared_expert__by_hand)
     assert_true(p.active == p.total - p.experts / 2);
 }
 
-TEST(architecture_count__bert__published_totals)
+TEST(architecture_count__encoders__published_totals)
 {
-    struct architecture a = shaped(ARCHITECTURE_BERT, 12, 768, 12, 30522);
-    a.positions = 512;
-    a.classes = 2;
-    assert_total("bert-base with both heads", count(a, 1).total, 110106428);
-    a.mlm_head = false;
-    a.classes = 0;
-    assert_total("bert-base", count(a, 1).total, 109482240);
-    a.layers = 24;
-    a.hidden = 1024;
-    a.heads = 16;
-    assert_total("bert-large", count(a, 1).total, 335141888);
-}
-
-TEST(architecture_count__vit__published_totals)
-{
-    struct architecture a = shaped(ARCHITECTURE_VIT, 12, 768, 12, 0);
-    a.image = 224;
-    a.patch = 16;
-    a.classes = 1000;
-    assert_total("vit-b/16", count(a, 1).total, 86567656);
-    assert_true(architecture_image_tokens(&a) == 197);
-    a.layers = 24;
-    a.hidden = 1024;
-    a.heads = 16;
-    assert_total("vit-l/16", count(a, 1).total, 304326632);
+    struct architecture bert = shaped(ARCHITECTURE_BERT, 12, 768, 12, 30522);
+    struct architecture vit = shaped(ARCHITECTURE_VIT, 12, 768, 12, 0);
+    bert.positions = 512;
+    vit.image = 224;
+    vit.patch = 16;
+    vit.classes = 1000;
+#define LARGE (a.layers = 24, a.hidden = 1024, a.heads = 16)
+    ASSERT_TOTAL("bert-base with both heads", bert, a.classes = 2, 110106428);
+    ASSERT_TOTAL("bert-base", bert, a.mlm_head = false, 109482240);
+    ASSERT_TOTAL("bert-large", bert, (a.mlm_head = false, LARGE), 335141888);
+    ASSERT_TOTAL("vit-b/16", vit, (void)0, 86567656);
+    ASSERT_TOTAL("vit-l/16", vit, LARGE, 304326632);
+    assert_true(architecture_image_tokens(&vit) == 197);
 }
 
 /* Megatron pads to a multiple of 128 per tensor rank: 131073 to 131584 over 4. */
-TEST(architecture_padded_vocab__multiple_of_128_per_rank__rounded_up)
+TEST_ROWS(architecture_padded_vocab__multiple_of_128_per_rank__rounded_up, (int64_t vocab, multiple, tensor, padded),
+          {131073, 128, 4, 131584}, {131072, 128, 4, 131072}, {50257, 0, 8, 50257})
 {
-    struct architecture a = gpt_of(1, 64, 1, 131073, 0);
-    a.vocab_multiple = 128;
-    assert_true(architecture_padded_vocab(&a, 4) == 131584);
-    a.vocab = 131072;
-    assert_true(architecture_padded_vocab(&a, 4) == 131072);
-    a.vocab_multiple = 0;
-    a.vocab = 50257;
-    assert_true(architecture_padded_vocab(&a, 8) == 50257);
+    struct architecture a = gpt_of(1, 64, 1, row->vocab, 0);
+    a.vocab_multiple = row->multiple;
+    assert_true(architecture_padded_vocab(&a, row->tensor) == (double)row->padded);
 }
 
 /* The four geometries of the ultra-scale playbook bear their sizes as names. */

@@ -5,8 +5,23 @@
 
 static struct architecture sized(double layers, double hidden, double heads, double vocab)
 {
-    struct architecture a = shaped(ARCHITECTURE_GPT, (int64_t)layers, (int64_t)hidden, (int64_t)heads, (int64_t)vocab);
-    return a;
+    return shaped(ARCHITECTURE_GPT, (int64_t)layers, (int64_t)hidden, (int64_t)heads, (int64_t)vocab);
+}
+
+static struct token_flops token_of(struct architecture a, struct training_plan plan, enum attention_convention counted)
+{
+    struct token_flops f;
+    completed(&a, &plan);
+    flops_per_token(&a, &plan, counted, &f);
+    return f;
+}
+
+static struct step_flops step_of(struct architecture a, struct training_plan plan, enum attention_convention counted)
+{
+    struct step_flops f;
+    completed(&a, &plan);
+    flops_per_step(&a, &plan, counted, &f);
+    return f;
 }
 
 /* arXiv 2104.04473: 96·B·s·L·h²·(1 + s/(6h) + V/(16·L·h)) with full recompute, 72 and 12 in place of 96 and
@@ -14,19 +29,15 @@ static struct architecture sized(double layers, double hidden, double heads, dou
 TEST(flops_per_step__gpt__megatron_closed_form)
 {
     const double B = 3072, s = 2048, L = 128, h = 25600, V = 51200;
-    struct architecture a = sized(L, h, 160, V);
-    struct training_plan plan = {.data = 6, .micro_batches = 512, .sequence = (int64_t)s};
-    struct step_flops f;
-    completed(&a, &plan);
-    flops_per_step(&a, &plan, ATTENTION_FULL, &f);
+    const struct architecture a = sized(L, h, 160, V);
+    PLAN(plan, .data = 6, .micro_batches = 512, .sequence = (int64_t)s);
+    struct step_flops f = step_of(a, plan, ATTENTION_FULL);
     assert_close(f.model, 72 * B * s * L * h * h * (1 + s / (6 * h) + V / (12 * L * h)), 1e-12);
     assert_true(f.hardware == f.model && f.tokens == B * s);
-    plan.recompute = RECOMPUTE_FULL;
-    flops_per_step(&a, &plan, ATTENTION_FULL, &f);
-    assert_close(f.hardware, 96 * B * s * L * h * h * (1 + s / (6 * h) + V / (16 * L * h)), 1e-12);
-    plan.recompute = RECOMPUTE_SELECTIVE;
-    flops_per_step(&a, &plan, ATTENTION_FULL, &f);
-    assert_close(f.recompute, B * s * L * 4 * s * h, 1e-12);
+    assert_close(step_of(a, BUT(plan, it.recompute = RECOMPUTE_FULL), ATTENTION_FULL).hardware,
+                 96 * B * s * L * h * h * (1 + s / (6 * h) + V / (16 * L * h)), 1e-12);
+    assert_close(step_of(a, BUT(plan, it.recompute = RECOMPUTE_SELECTIVE), ATTENTION_FULL).recompute,
+                 B * s * L * 4 * s * h, 1e-12);
 }
 
 /* arXiv 2205.05198, table 5: seconds per iteration on A100 with selective recompute, and the utilisations.
@@ -43,9 +54,7 @@ TEST(flops_per_step__selective_activation_paper__its_mfu)
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct architecture a = sized(rows[i].layers, rows[i].hidden, rows[i].heads, 51200);
         PLAN(plan, .micro_batches = (int64_t)rows[i].batch, .sequence = 2048, .recompute = RECOMPUTE_SELECTIVE);
-        struct step_flops f;
-        completed(&a, &plan);
-        flops_per_step(&a, &plan, ATTENTION_FULL, &f);
+        struct step_flops f = step_of(a, plan, ATTENTION_FULL);
         const double peak = rows[i].seconds * rows[i].devices * 312e12;
         const double mfu = f.model / peak, hfu = f.hardware / peak;
         assert_close(mfu, rows[i].mfu, 0.005);
@@ -57,34 +66,23 @@ TEST(flops_per_step__selective_activation_paper__its_mfu)
 TEST(flops_per_step__palm__its_mfu)
 {
     struct architecture a = shaped(ARCHITECTURE_LLAMA, 118, 18432, 48, 256000);
-    struct training_plan plan = {.sequence = 2048};
-    struct step_flops f;
     a.kv_heads = 1;
     a.head_dim = 256;
     a.ffn = 4 * 18432;
-    completed(&a, &plan);
-    flops_per_step(&a, &plan, ATTENTION_FULL, &f);
+    struct step_flops f = step_of(a, PLANNED(.sequence = 2048), ATTENTION_FULL);
     assert_close(f.model / f.tokens * 238.3e3 / (6144 * 275e12), 0.462, 0.005);
 }
 
 TEST(flops_per_token__causal_convention__half_the_attention_of_decoders_alone)
 {
     for (int family = ARCHITECTURE_GPT; family < ARCHITECTURE_FAMILY_END; family++) {
-        struct architecture a = architecture_of((enum architecture_family)family);
-        struct training_plan plan = {.sequence = 128};
-        struct token_flops full, causal;
-        a.layers = 2;
-        a.hidden = 64;
-        a.heads = 4;
-        a.vocab = family == ARCHITECTURE_VIT ? 0 : 100;
-        a.image = family == ARCHITECTURE_VIT ? 32 : 0;
-        a.patch = family == ARCHITECTURE_VIT ? 16 : 0;
-        completed(&a, &plan);
-        flops_per_token(&a, &plan, ATTENTION_FULL, &full);
-        flops_per_token(&a, &plan, ATTENTION_CAUSAL, &causal);
-        double expected = family == ARCHITECTURE_BERT || family == ARCHITECTURE_VIT ? 1
-                          : family == ARCHITECTURE_T5                               ? 5.0 / 6
-                                                                                    : 0.5;
+        bool of_images = family == ARCHITECTURE_VIT;
+        struct architecture a = shaped((enum architecture_family)family, 2, 64, 4, of_images ? 0 : 100);
+        a.image = of_images ? 32 : 0;
+        a.patch = of_images ? 16 : 0;
+        struct token_flops full = token_of(a, PLANNED(.sequence = 128), ATTENTION_FULL);
+        struct token_flops causal = token_of(a, PLANNED(.sequence = 128), ATTENTION_CAUSAL);
+        double expected = family == ARCHITECTURE_BERT || of_images ? 1 : family == ARCHITECTURE_T5 ? 5.0 / 6 : 0.5;
         assert_close(causal.attention / full.attention, expected, 1e-12);
         assert_true(causal.matrices == full.matrices && causal.head == full.head);
     }
@@ -94,13 +92,9 @@ TEST(flops_per_token__causal_convention__half_the_attention_of_decoders_alone)
 TEST(flops_per_token__encoder_with_classes__no_vocabulary)
 {
     struct architecture a = shaped(ARCHITECTURE_BERT, 2, 64, 4, 100);
-    struct training_plan plan = {.sequence = 128};
-    struct token_flops found;
     a.classes = 2;
     a.mlm_head = false;
-    completed(&a, &plan);
-    flops_per_token(&a, &plan, ATTENTION_FULL, &found);
-    assert_close(found.head, 2.0 * 64 * 2 / 128, 1e-12);
+    assert_close(token_of(a, PLANNED(.sequence = 128), ATTENTION_FULL).head, 2.0 * 64 * 2 / 128, 1e-12);
 }
 
 /* Selective recompute computes again what its modules have, not always the attention. */
@@ -133,78 +127,61 @@ TEST(flops_per_step__recompute_modules__what_they_have)
     a.v_head_dim = (int64_t)width;
     a.qk_rope_dim = (int64_t)rope;
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct architecture one = a;
-        struct training_plan plan = {.sequence = (int64_t)s, .modules = cases[i].modules};
-        struct step_flops step;
-        plan.recompute = RECOMPUTE_SELECTIVE;
-        completed(&one, &plan);
-        flops_per_step(&one, &plan, ATTENTION_CAUSAL, &step);
-        assert_close(step.recompute, s * cases[i].expected, 1e-12);
+        PLAN(plan, .sequence = (int64_t)s, .modules = cases[i].modules, .recompute = RECOMPUTE_SELECTIVE);
+        assert_close(step_of(a, plan, ATTENTION_CAUSAL).recompute, s * cases[i].expected, 1e-12);
     }
 }
 
-/* A decoder of a quarter of the encoder's tokens: its own blocks and its head cost a quarter, keys and values of the
- * encoder are projected in full, scores are those of its tokens with its own and with the encoder's. */
 /* Projections, and the chunked scan of arXiv 2405.21060, section 6.3; attention in one layer of four. */
 TEST(flops_per_token__hybrid_stack__by_hand)
 {
     const double h = 256, u = 512, N = 64, g = 2, n = 8, Q = 32, s = 1024, f = 1024;
     struct architecture a = sized(4, h, 4, 1000);
-    struct training_plan plan = {.sequence = (int64_t)s, .recompute = RECOMPUTE_SELECTIVE};
-    struct token_flops t;
-    struct step_flops step;
+    PLAN(plan, .sequence = (int64_t)s);
     a.hybrid_pattern = "MM*-";
     a.mixer_state = (int64_t)N;
     a.mixer_groups = (int64_t)g;
     a.mixer_chunk = (int64_t)Q;
-    completed(&a, &plan);
-    flops_per_token(&a, &plan, ATTENTION_FULL, &t);
+    const struct token_flops t = token_of(a, plan, ATTENTION_FULL);
     double scan = 2 * Q * (g * N + u) + 4 * N * u + 2 * 4 * (u + 2 * g * N);
     assert_close(t.matrices, 2 * (2 * (h * (2 * u + 2 * g * N + n) + u * h) + 4 * h * h + 2 * h * f), 1e-12);
     assert_close(t.attention, 4 * s * h, 1e-12);
     assert_close(t.scan, 2 * scan, 1e-12);
-    flops_per_step(&a, &plan, ATTENTION_FULL, &step);
-    assert_close(step.recompute, s * t.attention, 1e-12);
-    plan.recompute = RECOMPUTE_FULL;
-    flops_per_step(&a, &plan, ATTENTION_FULL, &step);
-    assert_close(step.recompute, s * (t.matrices + t.attention + t.scan), 1e-12);
-    assert_close(step.model, 3 * s * (t.matrices + t.attention + t.scan + t.head), 1e-12);
+    assert_close(step_of(a, BUT(plan, it.recompute = RECOMPUTE_SELECTIVE), ATTENTION_FULL).recompute, s * t.attention,
+                 1e-12);
+    const struct step_flops full = step_of(a, BUT(plan, it.recompute = RECOMPUTE_FULL), ATTENTION_FULL);
+    assert_close(full.recompute, s * (t.matrices + t.attention + t.scan), 1e-12);
+    assert_close(full.model, 3 * s * (t.matrices + t.attention + t.scan + t.head), 1e-12);
 }
 
 TEST(flops_per_token__other_mixers__by_hand)
 {
     struct architecture delta = sized(2, 256, 4, 1000), mamba = delta;
-    struct training_plan plan = {.sequence = 1024};
-    struct token_flops t;
+    const double Q = 64, d = 128;
     delta.hybrid_pattern = "G-";
     delta.mixer_heads = 4;
     delta.mixer_groups = 2;
-    completed(&delta, &plan);
-    flops_per_token(&delta, &plan, ATTENTION_FULL, &t);
-    const double Q = 64, d = 128;
+    struct token_flops t = token_of(delta, PLANNED(.sequence = 1024), ATTENTION_FULL);
     assert_close(t.scan, 4 * (10 * Q * d + Q * Q + 6 * d * d) + 8 * 8 * d, 1e-12);
     assert_close(t.matrices, 2 * (256 * (12 * d + 8) + 4 * d * 256 + 8 * 256 * 256), 1e-12);
     mamba.mixer = MIXER_MAMBA;
     mamba.mixer_layers = 2;
-    completed(&mamba, &plan);
-    flops_per_token(&mamba, &plan, ATTENTION_FULL, &t);
+    t = token_of(mamba, PLANNED(.sequence = 1024), ATTENTION_FULL);
     assert_close(t.scan, 2 * (7 * 512 * 16 + 8 * 512), 1e-12);
     assert_true(t.attention == 0);
 }
 
+/* A decoder of a quarter of the encoder's tokens: its own blocks and its head cost a quarter, keys and values of the
+ * encoder are projected in full, scores are those of its tokens with its own and with the encoder's. */
 TEST(flops_per_token__t5_with_a_short_decoder__by_hand)
 {
     struct architecture a = shaped(ARCHITECTURE_T5, 2, 64, 4, 128);
-    struct training_plan plan = {.sequence = 128, .decoder_sequence = 32}, equal = {.sequence = 128};
-    struct token_flops f, whole;
     a.ffn = 256;
-    completed(&a, &plan);
-    flops_per_token(&a, &plan, ATTENTION_FULL, &f);
+    const struct token_flops f = token_of(a, PLANNED(.sequence = 128, .decoder_sequence = 32), ATTENTION_FULL);
+    const struct token_flops whole = token_of(a, PLANNED(.sequence = 128), ATTENTION_FULL);
     double once = 4 * 64 * 64, mlp = 2 * 64 * 256;
     assert_close(f.matrices, 2 * (2 * (once + mlp) + 2 * (once / 4 + once / 2 / 4 + once / 2 + mlp / 4)), 1e-12);
     assert_close(f.attention, 2 * 128 * 128 * (2 + 2 * 0.25 * 1.25), 1e-12);
-    completed(&a, &equal);
-    flops_per_token(&a, &equal, ATTENTION_FULL, &whole);
     assert_close(f.head / whole.head, 0.25, 1e-12);
     assert_close(whole.attention, 2 * 128 * 128 * (2 + 2 * 2), 1e-12);
 }
@@ -213,72 +190,54 @@ TEST(flops_per_token__t5_with_a_short_decoder__by_hand)
 TEST(flops_per_token__sliding_window__what_tokens_see)
 {
     static const enum attention_convention seen[] = {ATTENTION_FULL, ATTENTION_CAUSAL};
+    const struct architecture plain = sized(12, 768, 12, 50257);
+    struct architecture windowed = plain;
+    PLAN(plan, .micro_batch = 1, .sequence = 2048);
+    windowed.window = 1024;
+    windowed.window_layers = 3;
     for (size_t i = 0; i < 2; i++) {
-        struct architecture plain = sized(12, 768, 12, 50257), windowed = plain;
-        struct training_plan plan = {.micro_batch = 1, .sequence = 2048};
-        struct token_flops all, some, square;
-        windowed.window = 1024;
-        windowed.window_layers = 3;
-        completed(&plain, &plan);
-        completed(&windowed, &plan);
-        flops_per_token(&plain, &plan, seen[i], &all);
-        flops_per_token(&windowed, &plan, seen[i], &some);
+        struct token_flops all = token_of(plain, plan, seen[i]), some = token_of(windowed, plan, seen[i]);
         assert_close(some.attention / all.attention, (9 + 3 * 0.75) / 12, 1e-12);
         assert_close(some.matrices, all.matrices, 0);
-        flops_per_token(&windowed, &plan, ATTENTION_SQUARE, &square);
-        flops_per_token(&plain, &plan, ATTENTION_FULL, &all);
-        assert_close(square.attention, all.attention, 0);
     }
+    assert_close(token_of(windowed, plan, ATTENTION_SQUARE).attention, token_of(plain, plan, ATTENTION_FULL).attention,
+                 0);
 }
 
 /* Whole chunks and what is left over; a sequence no longer than a chunk sees all that it saw. */
 TEST(flops_per_token__attention_chunk__squares_of_chunks)
 {
-    struct architecture plain = sized(12, 768, 12, 50257), chunked = plain;
-    struct training_plan plan = {.micro_batch = 1, .sequence = 2560};
-    struct token_flops all, some;
+    const struct architecture plain = sized(12, 768, 12, 50257);
+    struct architecture chunked = plain;
     chunked.chunk = 1024;
     chunked.window_layers = 9;
-    completed(&plain, &plan);
-    completed(&chunked, &plan);
-    flops_per_token(&plain, &plan, ATTENTION_CAUSAL, &all);
-    flops_per_token(&chunked, &plan, ATTENTION_CAUSAL, &some);
-    assert_close(some.attention / all.attention, (3 + 9 * (4 + 4 + 1) / 25.0) / 12, 1e-12);
-    plan.sequence = 1024;
-    flops_per_token(&plain, &plan, ATTENTION_CAUSAL, &all);
-    flops_per_token(&chunked, &plan, ATTENTION_CAUSAL, &some);
-    assert_close(some.attention, all.attention, 0);
+#define SHARE(tokens)                                                                                                  \
+    (token_of(chunked, PLANNED(.sequence = tokens), ATTENTION_CAUSAL).attention /                                      \
+     token_of(plain, PLANNED(.sequence = tokens), ATTENTION_CAUSAL).attention)
+    assert_close(SHARE(2560), (3 + 9 * (4 + 4 + 1) / 25.0) / 12, 1e-12);
+    assert_close(SHARE(1024), 1, 0);
 }
 
-/* A token passes two of eight experts and the router. */
 /* A token sees a sixteenth of a sequence into which 16 documents are packed; what a framework counts is as without. */
 TEST(flops_per_token__packed_documents__see_themselves)
 {
-    struct architecture a = sized(8, 1024, 8, 32000);
-    struct training_plan plan = {.sequence = 4096, .flash_attention = true}, packed = plan;
-    struct token_flops whole, parts;
-    packed.packed_tokens = 256;
-    completed(&a, &plan);
-    completed(&a, &packed);
-    flops_per_token(&a, &plan, ATTENTION_CAUSAL, &whole);
-    flops_per_token(&a, &packed, ATTENTION_CAUSAL, &parts);
+    const struct architecture a = sized(8, 1024, 8, 32000);
+    PLAN(plan, .sequence = 4096, .flash_attention = true);
+    const struct training_plan packed = BUT(plan, it.packed_tokens = 256);
+    const struct token_flops whole = token_of(a, plan, ATTENTION_CAUSAL), parts = token_of(a, packed, ATTENTION_CAUSAL);
     assert_close(parts.attention, whole.attention / 16, 1e-12);
     assert_close(parts.matrices, whole.matrices, 1e-12);
-    flops_per_token(&a, &plan, ATTENTION_FULL, &whole);
-    flops_per_token(&a, &packed, ATTENTION_FULL, &parts);
-    assert_close(parts.attention, whole.attention, 1e-12);
+    assert_close(token_of(a, packed, ATTENTION_FULL).attention, token_of(a, plan, ATTENTION_FULL).attention, 1e-12);
 }
 
+/* A token passes two of eight experts and the router. */
 TEST(flops_per_token__mixture_of_experts__active_weights_alone)
 {
     struct architecture a = shaped(ARCHITECTURE_LLAMA, 32, 4096, 32, 32000);
-    struct training_plan plan = {.sequence = 4096};
-    struct token_flops f;
     a.kv_heads = 8;
     a.ffn = 14336;
     set_experts(&a, 8, 2, 0);
-    completed(&a, &plan);
-    flops_per_token(&a, &plan, ATTENTION_FULL, &f);
+    const struct token_flops f = token_of(a, PLANNED(.sequence = 4096), ATTENTION_FULL);
     assert_true(f.matrices == 2 * 32 * (41943040.0 + 2 * 3 * 4096.0 * 14336 + 4096 * 8));
     assert_true(f.head == 2 * 4096.0 * 32000);
 }
@@ -291,9 +250,6 @@ static double utilisation_of_row(const struct shared_table *t, size_t row, const
     return f.model / f.tokens * shared_number(t, row, "tok_s_gpu") / peak;
 }
 
-/* MosaicML counts 6 per parameter and full attention, and reports MFU in percent. Two parts of the table are
- * against the peak of fp8, twice that of bf16. Slow rows, whose speed has two digits, would test the
- * rounding. */
 /* Square matrices take 5 · 6·n³ each, those of the MLP 5 · (4·n·m² + 2·m³). */
 TEST(flops_orthogonalised__gpt__by_hand)
 {
@@ -312,6 +268,9 @@ TEST(flops_orthogonalised__gpt__by_hand)
     assert_close(flops_orthogonalised(&a, &plan), 2 * square + 2 * narrow + 2 * mlp, 1e-12);
 }
 
+/* MosaicML counts 6 per parameter and full attention, and reports MFU in percent. Two parts of the table are
+ * against the peak of fp8, twice that of bf16. Slow rows, whose speed has two digits, would test the
+ * rounding. */
 TEST(flops_per_step__mpt_table__its_mfu)
 {
     HELD(shared_table) t;

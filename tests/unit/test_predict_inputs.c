@@ -110,28 +110,18 @@ TEST(inputs_decode__words__as_enumerators)
 
 /* Flags of two bytes: fp32 without. torch_dtype is of the weights: products are as it says only where no flag says
  * otherwise. */
-TEST(inputs_decode__flags_and_types_of_weights__precision_of_products)
+TEST_ROWS(inputs_decode__flags_and_types_of_weights__precision_of_products,
+          (const char *pairs; enum precision expected), {"", PRECISION_BF16}, {"bf16=0", PRECISION_FP32},
+          {"fp16=0", PRECISION_FP32}, {"bf16=0 fp16=0", PRECISION_FP32}, {"bf16=1 fp16=0", PRECISION_BF16},
+          {"bf16=0 fp16=1", PRECISION_BF16}, {"bf16=0 fp16=0 precision=bf16", PRECISION_BF16},
+          {"bf16=1 precision=fp32", PRECISION_FP32}, {"weights_dtype=float32 bf16=1", PRECISION_BF16},
+          {"weights_dtype=float32 bf16=0", PRECISION_FP32}, {"weights_dtype=float32", PRECISION_FP32},
+          {"weights_dtype=float32 tf32=1", PRECISION_TF32}, {"weights_dtype=bfloat16 bf16=0", PRECISION_BF16},
+          {"weights_dtype=auto bf16=0", PRECISION_FP32}, {"weights_dtype=bfloat16", PRECISION_BF16},
+          {"weights_dtype=auto tf32=1", PRECISION_BF16})
 {
-    ROWS(cases, const char *pairs; enum precision expected) = {{"", PRECISION_BF16},
-                                                               {"bf16=0", PRECISION_FP32},
-                                                               {"fp16=0", PRECISION_FP32},
-                                                               {"bf16=0 fp16=0", PRECISION_FP32},
-                                                               {"bf16=1 fp16=0", PRECISION_BF16},
-                                                               {"bf16=0 fp16=1", PRECISION_BF16},
-                                                               {"bf16=0 fp16=0 precision=bf16", PRECISION_BF16},
-                                                               {"bf16=1 precision=fp32", PRECISION_FP32},
-                                                               {"weights_dtype=float32 bf16=1", PRECISION_BF16},
-                                                               {"weights_dtype=float32 bf16=0", PRECISION_FP32},
-                                                               {"weights_dtype=float32", PRECISION_FP32},
-                                                               {"weights_dtype=float32 tf32=1", PRECISION_TF32},
-                                                               {"weights_dtype=bfloat16 bf16=0", PRECISION_BF16},
-                                                               {"weights_dtype=auto bf16=0", PRECISION_FP32},
-                                                               {"weights_dtype=bfloat16", PRECISION_BF16},
-                                                               {"weights_dtype=auto tf32=1", PRECISION_BF16}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        gpt_with("");
-        assert_int_equal(decoded(cases[i].pairs).plan.precision, cases[i].expected);
-    }
+    gpt_with("");
+    assert_int_equal(decoded(row->pairs).plan.precision, row->expected);
 }
 
 TEST(inputs_decode__needed_ones_absent__all_named)
@@ -398,31 +388,25 @@ TEST(evidence_widths_of__feature_of_other_frameworks__wider_and_not_compared)
 }
 
 /* What a framework was not compared with: its name alone is no evidence. */
-TEST(predictor_predict__kind_that_a_framework_was_not_compared_with__by_what_new_sources_needed)
+TEST_ROWS(predictor_predict__kind_that_a_framework_was_not_compared_with__by_what_new_sources_needed,
+          (const char *framework, *pairs; bool own), {"hf-trainer", "recompute=full zero_stage=3 packing=1", true},
+          {"hf-trainer", "recompute=full zero_stage=3 weights_dtype=fp32 precision=bf16 packing=1", false},
+          {"hf-trainer", "recompute=full tp=2 packing=1", false},
+          {"hf-trainer", "recompute=full zero_stage=3 vocab=128256 micro_batch=16 packing=1", false},
+          {"deepspeed", "recompute=full tp=2 pp=2", true}, {"deepspeed", "recompute=full", false},
+          {"deepspeed", "tp=2 pp=2", false}, {"deepspeed", "recompute=full tp=2 pp=2 zero_stage=3 dp=8", false},
+          {"torchtune", "recompute=full", false})
 {
-    ROWS(cases, const char *framework, *pairs; bool own) = {
-        {"hf-trainer", "recompute=full zero_stage=3 packing=1", true},
-        {"hf-trainer", "recompute=full zero_stage=3 weights_dtype=fp32 precision=bf16 packing=1", false},
-        {"hf-trainer", "recompute=full tp=2 packing=1", false},
-        {"hf-trainer", "recompute=full zero_stage=3 vocab=128256 micro_batch=16 packing=1", false},
-        {"deepspeed", "recompute=full tp=2 pp=2", true},
-        {"deepspeed", "recompute=full", false},
-        {"deepspeed", "tp=2 pp=2", false},
-        {"deepspeed", "recompute=full tp=2 pp=2 zero_stage=3 dp=8", false},
-        {"torchtune", "recompute=full", false},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD_AT(predictor) *p = create(cases[i].framework);
-        gpt_with(cases[i].pairs);
-        const struct prediction *found = predict(p);
-        const double *weights = predictor_prior(p, NULL)->memory.weights, *terms = found->memory.most.terms;
-        double bytes = found->memory.most.bytes;
-        double states =
-            weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] + weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED];
-        double high = evidence_of_estimated(1 - states / bytes, unseen_memory.above) * bytes;
-        assert_int_equal(found->memory_calibrated, cases[i].own);
-        assert_true(cases[i].own ? found->memory.high_bytes < 0.8 * high : found->memory.high_bytes >= 0.999999 * high);
-    }
+    HELD_AT(predictor) *p = create(row->framework);
+    gpt_with(row->pairs);
+    const struct prediction *found = predict(p);
+    const double *weights = predictor_prior(p, NULL)->memory.weights, *terms = found->memory.most.terms;
+    double bytes = found->memory.most.bytes;
+    double states =
+        weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] + weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED];
+    double high = evidence_of_estimated(1 - states / bytes, unseen_memory.above) * bytes;
+    assert_int_equal(found->memory_calibrated, row->own);
+    assert_true(row->own ? found->memory.high_bytes < 0.8 * high : found->memory.high_bytes >= 0.999999 * high);
 }
 
 /* Nothing is excluded by how sure runs of other kinds were, unless even what is counted does not fit. */

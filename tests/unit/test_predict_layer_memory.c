@@ -6,6 +6,12 @@
 
 #define GIB 1073741824.0
 
+static double kept(struct architecture a, struct training_plan plan, const char *framework)
+{
+    completed(&a, &plan);
+    return layer_memory_kept(&a, &plan, &framework_find(framework)->memory);
+}
+
 /* arXiv 2205.05198, figures 1 and 7: A100 with tensor degree 8. */
 static const struct {
     int64_t layers, hidden, heads, pipeline, virtual_stages, micro_batch, micro_batches;
@@ -26,7 +32,7 @@ static double paper_activations(size_t i, enum recompute recompute, bool sequenc
          .micro_batch = paper[i].micro_batch, .micro_batches = paper[i].micro_batches, .sequence = 2048,
          .recompute = recompute, .sequence_parallel = sequence_parallel);
     plan.schedule = plan.virtual_stages > 1 ? SCHEDULE_INTERLEAVED : SCHEDULE_1F1B;
-    FAIL_IF(architecture_complete(&a, &e) || plan_complete(&plan, &a, &e));
+    completed(&a, &plan);
     return plan_stage_layers(&plan, &a, 0) * plan_in_flight(&plan, 0) *
            layer_memory_kept(&a, &plan, &framework_find("megatron")->memory);
 }
@@ -55,7 +61,7 @@ static double kept_of_latent(struct training_plan plan)
     a.qk_rope_dim = 64;
     plan.sequence = 64;
     plan.flash_attention = true;
-    FAIL_IF(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e));
+    completed(&a, &plan);
     struct memory_coefficients c = framework_find("megatron")->memory;
     c.expert_imbalance = 1;
     return layer_memory_kept(&a, &plan, &c) / 64;
@@ -65,81 +71,60 @@ TEST(layer_memory_kept__latent_attention_and_experts__terms_of_the_header)
 {
     const double norms = 8 * 1024, latent = 4 * 768 + 4 * 512 + 2 * 64, heads = 4 * 8 * 192 + 4 * 8 * 128;
     const double experts = 2 * (2 * 1024 + 6 * 512) + 2 * 1024 * 2;
-    struct training_plan plan = {.recompute = RECOMPUTE_NONE};
-    assert_close(kept_of_latent(plan), norms + latent + heads + experts, 1e-12);
-    plan.recompute = RECOMPUTE_SELECTIVE;
-    assert_close(kept_of_latent(plan), norms + latent + heads + experts, 1e-12);
-    plan.modules = MODULE_MLA_UP_PROJ | MODULE_LAYERNORM;
-    assert_close(kept_of_latent(plan), norms - 4 * 1024 + latent + 2 * 8 * 128 + experts, 1e-12);
-    plan.modules = MODULE_MOE_ACT;
-    assert_close(kept_of_latent(plan), norms + latent + heads + experts - 2 * 2 * 512, 1e-12);
-    assert_close(kept_of_latent(BUT(plan, it.modules = MODULE_MOE)), norms + latent + heads + 2 * 1024, 1e-12);
-    plan = (struct training_plan){.precision = PRECISION_FP8};
-    assert_close(kept_of_latent(plan), 6 * 1024 + latent + heads + 8 * 128 + 2 * (1024 + 5 * 512) + 2 * 1024 * 2,
-                 1e-12);
+#define DROPPED(what) PLANNED(.recompute = RECOMPUTE_SELECTIVE, .modules = (what))
+    assert_close(kept_of_latent(PLANNED(.modules = 0)), norms + latent + heads + experts, 1e-12);
+    assert_close(kept_of_latent(DROPPED(0)), norms + latent + heads + experts, 1e-12);
+    assert_close(kept_of_latent(DROPPED(MODULE_MLA_UP_PROJ | MODULE_LAYERNORM)),
+                 norms - 4 * 1024 + latent + 2 * 8 * 128 + experts, 1e-12);
+    assert_close(kept_of_latent(DROPPED(MODULE_MOE_ACT)), norms + latent + heads + experts - 2 * 2 * 512, 1e-12);
+    assert_close(kept_of_latent(DROPPED(MODULE_MOE)), norms + latent + heads + 2 * 1024, 1e-12);
+    assert_close(kept_of_latent(PLANNED(.precision = PRECISION_FP8)),
+                 6 * 1024 + latent + heads + 8 * 128 + 2 * (1024 + 5 * 512) + 2 * 1024 * 2, 1e-12);
 }
 
 TEST(layer_memory_kept__activation_of_an_mlp_dropped__outputs_of_its_first_products)
 {
-    const struct memory_coefficients *c = &framework_find("torchtitan")->memory;
     for (int gated = 0; gated < 2; gated++) {
         struct architecture a = gpt(8, 1024, 16);
-        struct training_plan plan = {.sequence = 64, .flash_attention = true, .recompute = RECOMPUTE_SELECTIVE};
+        PLAN(plan, .sequence = 64, .flash_attention = true, .recompute = RECOMPUTE_SELECTIVE);
         a.gated_mlp = gated == 1;
-        FAIL_IF(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e));
-        double whole = layer_memory_kept(&a, &plan, c);
-        plan.modules = MODULE_MLP_ACT;
-        assert_close(whole - layer_memory_kept(&a, &plan, c), 64 * 4096 * (gated ? 4 : 2), 1e-9);
+        assert_close(kept(a, plan, "torchtitan") - kept(a, BUT(plan, it.modules = MODULE_MLP_ACT), "torchtitan"),
+                     64 * 4096 * (gated ? 4 : 2), 1e-9);
     }
 }
 
 /* Both products of a layer that read a norm's output read all of it, of which a rank has a share of its own. */
 TEST(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer)
 {
-    const struct memory_coefficients *c = &framework_find("nanotron")->memory;
-    struct architecture a = gpt(8, 1024, 16);
-    struct training_plan plan = {.tensor = 8, .sequence = 512, .sequence_parallel = true, .flash_attention = true};
-    FAIL_IF(architecture_complete(&a, &e) | plan_complete(&plan, &a, &e));
-    double again = layer_memory_kept(&a, &plan, c);
-    plan.keeps_gathered = true;
-    assert_close(layer_memory_kept(&a, &plan, c) - again, 2 * 2 * 512 * 1024 * 7.0 / 8, 1e-12);
-    plan.sequence_parallel = false;
-    double whole = layer_memory_kept(&a, &plan, c);
-    plan.keeps_gathered = false;
-    assert_close(layer_memory_kept(&a, &plan, c), whole, 1e-12);
+    for (int split = 0; split < 2; split++) {
+        PLAN(plan, .tensor = 8, .sequence = 512, .sequence_parallel = split, .flash_attention = true);
+        double again = kept(gpt(8, 1024, 16), plan, "nanotron");
+        assert_close(kept(gpt(8, 1024, 16), BUT(plan, it.keeps_gathered = true), "nanotron"),
+                     again + (split ? 2 * 2 * 512 * 1024 * 7.0 / 8 : 0), 1e-12);
+    }
 }
 
 /* What layers recompute from is divided among the ranks that would each have all of it. */
 TEST(layer_memory_kept__divided_checkpoints__a_share_of_the_input)
 {
-    const struct memory_coefficients *c = &framework_find("megatron")->memory;
-    struct architecture a = gpt(4, 1024, 8);
-    struct training_plan plan = {.sequence = 64, .tensor = 4, .recompute = RECOMPUTE_FULL};
-    completed(&a, &plan);
-    assert_close(layer_memory_kept(&a, &plan, c), 2 * 64 * 1024.0, 1e-12);
+    PLAN(plan, .sequence = 64, .tensor = 4, .recompute = RECOMPUTE_FULL);
+    assert_close(kept(gpt(4, 1024, 8), plan, "megatron"), 2 * 64 * 1024.0, 1e-12);
     plan.divided_checkpoints = true;
-    assert_close(layer_memory_kept(&a, &plan, c), 2 * 64 * 1024.0 / 4, 1e-12);
+    assert_close(kept(gpt(4, 1024, 8), plan, "megatron"), 2 * 64 * 1024.0 / 4, 1e-12);
 }
 
 TEST(layer_memory_kept__layers_in_bf16_and_balanced_experts__between)
 {
-    const struct memory_coefficients *c = &framework_find("megatron")->memory;
     struct architecture a = gpt(4, 1024, 8);
-    struct training_plan plan = {.sequence = 64, .precision = PRECISION_FP8, .flash_attention = true};
+    PLAN(plan, .sequence = 64, .flash_attention = true);
     set_experts(&a, 4, 2, 512);
-    completed(&a, &plan);
-    double fp8 = layer_memory_kept(&a, &plan, c);
-    plan.bf16_layers = 1;
-    double mixed = layer_memory_kept(&a, &plan, c);
-    plan.precision = PRECISION_BF16;
-    double bf16 = layer_memory_kept(&a, &plan, c);
+    double bf16 = kept(a, plan, "megatron"), fp8 = kept(a, BUT(plan, it.precision = PRECISION_FP8), "megatron");
     assert_true(fp8 < bf16);
-    assert_close(mixed, (bf16 + 3 * fp8) / 4, 1e-12);
+    assert_close(kept(a, BUT(plan, it.precision = PRECISION_FP8, it.bf16_layers = 1), "megatron"), (bf16 + 3 * fp8) / 4,
+                 1e-12);
     plan.data = plan.expert = 2;
-    bf16 = layer_memory_kept(&a, &plan, c);
-    plan.balanced_experts = true;
-    assert_close(bf16 - layer_memory_kept(&a, &plan, c), 64 * 2 * (c->expert_imbalance - 1) * (2 * 1024 + 4 * 512),
-                 1e-9);
+    assert_close(kept(a, plan, "megatron") - kept(a, BUT(plan, it.balanced_experts = true), "megatron"),
+                 64 * 2 * (framework_find("megatron")->memory.expert_imbalance - 1) * (2 * 1024 + 4 * 512), 1e-9);
 }
 
 /* One rank has all experts, and so all tokens. */
@@ -154,19 +139,15 @@ TEST(layer_imbalance__experts_of_one_rank__none)
  * and the wide input of a norm. */
 TEST(layer_memory_kept__compiled__what_products_read)
 {
-    const struct memory_coefficients *c = &framework_find("torchtitan")->memory;
-    struct architecture llama = shaped(ARCHITECTURE_LLAMA, 4, 1024, 8, 1000), plain = gpt(4, 1024, 8);
-    struct training_plan plan = {.sequence = 64, .flash_attention = true}, compiled = plan;
-    compiled.compiled = true;
-    completed(&llama, &plan);
-    completed(&plain, &compiled);
-    double saved = layer_memory_kept(&llama, &plan, c) - layer_memory_kept(&llama, &compiled, c);
-    assert_close(saved, 64 * (2 * (double)llama.ffn + c->norm_bytes * 1024), 1e-12);
-    assert_close(layer_memory_kept(&plain, &plan, c), layer_memory_kept(&plain, &compiled, c), 1e-12);
-    struct training_plan liger = plan;
-    liger.loss = LOSS_LINEAR;
-    liger.norms = NORMS_FUSED;
-    assert_close(layer_memory_kept(&llama, &liger, c), layer_memory_kept(&llama, &compiled, c), 1e-12);
+    struct architecture llama = shaped(ARCHITECTURE_LLAMA, 4, 1024, 8, 1000);
+    PLAN(plan, .sequence = 64, .flash_attention = true);
+    const struct training_plan compiled = BUT(plan, it.compiled = true);
+    const struct training_plan liger = BUT(plan, it.loss = LOSS_LINEAR, it.norms = NORMS_FUSED);
+    FAIL_IF(architecture_complete(&llama, &e));
+    double saved = kept(llama, plan, "torchtitan") - kept(llama, compiled, "torchtitan");
+    assert_close(saved, 64 * (2 * (double)llama.ffn + framework_find("torchtitan")->memory.norm_bytes * 1024), 1e-12);
+    assert_close(kept(gpt(4, 1024, 8), plan, "torchtitan"), kept(gpt(4, 1024, 8), compiled, "torchtitan"), 1e-12);
+    assert_close(kept(llama, liger, "torchtitan"), kept(llama, compiled, "torchtitan"), 1e-12);
 }
 
 /* Gradients that pass a layer's MLP: of a gated one's two factors or of what it read, whichever is wider. */
@@ -190,7 +171,7 @@ TEST(layer_memory_passing__mlp_and_experts__gradients_of_the_widest)
 
 static double cast_bytes(struct architecture a, struct training_plan plan)
 {
-    FAIL_IF(architecture_complete(&a, &e) || plan_complete(&plan, &a, &e));
+    completed(&a, &plan);
     return layer_cast_bytes(&a, &plan);
 }
 
@@ -230,7 +211,7 @@ TEST(layer_eager_cast_bytes__dense__all_numbers_twice)
     struct architecture a = gpt(4, 1024, 8);
     struct training_plan plan = {.tensor = 2, .micro_batch = 2, .sequence = 64, .precision = PRECISION_FP8};
     a.gated_mlp = true;
-    FAIL_IF(architecture_complete(&a, &e) || plan_complete(&plan, &a, &e));
+    completed(&a, &plan);
     struct layer_parameters layer;
     architecture_layer(&a, &layer);
     double inputs = (4 + 2) * 1024 + 4096, gradients = (4 + 1) * 1024 + 2 * 4096, tokens = 2 * 64;
@@ -241,9 +222,7 @@ TEST(layer_eager_cast_bytes__dense__all_numbers_twice)
 /* Weights that are not trained want no second layout of what is read, nor of gradients. */
 TEST(layer_cast_bytes__adapters__written_once)
 {
-    struct training_plan plan = {.sequence = 64, .precision = PRECISION_FP8};
-    double full = cast_bytes(gpt(4, 1024, 8), plan);
-    plan.tuning = TUNING_LORA;
-    plan.lora_rank = 8;
-    assert_close(cast_bytes(gpt(4, 1024, 8), BUT(plan, it.lora_targets = TARGETS_OF_ATTENTION)), full * 3 / 4, 1e-12);
+    PLAN(plan, .sequence = 64, .precision = PRECISION_FP8);
+    PLAN(adapted, .sequence = 64, .precision = PRECISION_FP8, LORA(TARGETS_OF_ATTENTION));
+    assert_close(cast_bytes(gpt(4, 1024, 8), adapted), cast_bytes(gpt(4, 1024, 8), plan) * 3 / 4, 1e-12);
 }

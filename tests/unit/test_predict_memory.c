@@ -16,6 +16,16 @@ static struct memory_prediction predict(struct architecture a, struct training_p
     return m;
 }
 
+static double term(struct architecture a, struct training_plan plan, const char *framework, enum memory_term t)
+{
+    return predict(a, plan, framework).most.terms[t];
+}
+
+#define GPT gpt(24, 2048, 16)
+#define FLASH .flash_attention = true
+#define FULLY .recompute = RECOMPUTE_FULL
+#define HOSTED .offload = OFFLOAD_PARAMETERS
+
 /* arXiv 2205.05198, figure 1: weights and optimizer, 18 bytes for each of the layers' weights; tensor degree 8. */
 TEST(memory_predict__selective_recompute_paper__weights_and_optimizer)
 {
@@ -63,57 +73,40 @@ TEST(memory_predict__megatron_functional_tests__their_golden_values)
 
 /* Bytes per parameter: 18; 6 + 12/N; 8 + 12/N; DeepSpeed 2 + 18/N and 18/N; FSDP 16/N. In fp32 4 for the parameter, 4
  * for the gradient and 8 for Adam, and DeepSpeed's partitions are copies: never less than in mixed precision there. */
-TEST(memory_predict__states__bytes_per_parameter_of_each_framework)
+TEST_ROWS(memory_predict__states__bytes_per_parameter_of_each_framework,
+          (const char *framework; int64_t zero; double unsharded, sharded; enum precision precision),
+          {"megatron", 0, 18, 0, PRECISION_BF16}, {"megatron-distopt", 1, 6, 12, PRECISION_BF16},
+          {"nanotron", 0, 20, 0, PRECISION_BF16}, {"nanotron", 1, 8, 12, PRECISION_BF16},
+          {"deepspeed", 0, 16, 0, PRECISION_BF16}, {"deepspeed", 1, 4, 18, PRECISION_BF16},
+          {"deepspeed", 2, 2, 18, PRECISION_BF16}, {"deepspeed", 3, 0, 18, PRECISION_BF16},
+          {"fsdp", 3, 0, 16, PRECISION_BF16}, {"torch-ddp", 0, 20, 0, PRECISION_BF16},
+          {"trainer", 0, 16, 0, PRECISION_BF16}, {"megatron", 0, 16, 0, PRECISION_FP32},
+          {"nanotron", 1, 8, 8, PRECISION_FP32}, {"deepspeed", 0, 16, 0, PRECISION_FP32},
+          {"deepspeed", 1, 8, 12, PRECISION_FP32}, {"deepspeed", 2, 4, 16, PRECISION_FP32},
+          {"deepspeed", 3, 0, 20, PRECISION_FP32}, {"fsdp", 3, 0, 16, PRECISION_FP32},
+          {"torch-ddp", 0, 20, 0, PRECISION_FP32}, {"trainer", 0, 16, 0, PRECISION_FP32})
 {
-    ROWS(cases, const char *framework; int64_t zero; double unsharded, sharded; enum precision precision) = {
-        {"megatron", 0, 18, 0, PRECISION_BF16},  {"megatron-distopt", 1, 6, 12, PRECISION_BF16},
-        {"nanotron", 0, 20, 0, PRECISION_BF16},  {"nanotron", 1, 8, 12, PRECISION_BF16},
-        {"deepspeed", 0, 16, 0, PRECISION_BF16}, {"deepspeed", 1, 4, 18, PRECISION_BF16},
-        {"deepspeed", 2, 2, 18, PRECISION_BF16}, {"deepspeed", 3, 0, 18, PRECISION_BF16},
-        {"fsdp", 3, 0, 16, PRECISION_BF16},      {"torch-ddp", 0, 20, 0, PRECISION_BF16},
-        {"trainer", 0, 16, 0, PRECISION_BF16},   {"megatron", 0, 16, 0, PRECISION_FP32},
-        {"nanotron", 1, 8, 8, PRECISION_FP32},   {"deepspeed", 0, 16, 0, PRECISION_FP32},
-        {"deepspeed", 1, 8, 12, PRECISION_FP32}, {"deepspeed", 2, 4, 16, PRECISION_FP32},
-        {"deepspeed", 3, 0, 20, PRECISION_FP32}, {"fsdp", 3, 0, 16, PRECISION_FP32},
-        {"torch-ddp", 0, 20, 0, PRECISION_FP32}, {"trainer", 0, 16, 0, PRECISION_FP32},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        PLAN(plan, .data = 16, .sequence = 128, .micro_batches = 2, .zero_stage = cases[i].zero,
-             .precision = cases[i].precision);
-        struct memory_prediction m = predict(gpt(2, 256, 4), plan, cases[i].framework);
-        assert_close(m.most.terms[MEMORY_UNSHARDED] + m.most.parameters, (cases[i].unsharded + 1) * m.most.parameters,
-                     1e-12);
-        assert_close(m.most.terms[MEMORY_SHARDED] * 16 + m.most.parameters, (cases[i].sharded + 1) * m.most.parameters,
-                     1e-12);
-    }
+    PLAN(plan, .data = 16, .sequence = 128, .micro_batches = 2, .zero_stage = row->zero, .precision = row->precision);
+    struct memory_prediction m = predict(gpt(2, 256, 4), plan, row->framework);
+    assert_close(m.most.terms[MEMORY_UNSHARDED] + m.most.parameters, (row->unsharded + 1) * m.most.parameters, 1e-12);
+    assert_close(m.most.terms[MEMORY_SHARDED] * 16 + m.most.parameters, (row->sharded + 1) * m.most.parameters, 1e-12);
 }
 
 /* Only where gradients are reduced, and only those of what is trained. */
 TEST(memory_predict__buckets_of_ddp__hold_the_gradients_again)
 {
-    struct training_plan alone = {.sequence = 128, .micro_batches = 2}, two = alone, adapted = alone, sharded = alone;
-    two.data = 2;
-    struct memory_prediction one = predict(gpt(2, 256, 4), alone, "hf-trainer");
-    assert_close(predict(gpt(2, 256, 4), two, "hf-trainer").most.terms[MEMORY_UNSHARDED] -
-                     one.most.terms[MEMORY_UNSHARDED],
-                 2 * one.most.parameters, 1e-9);
-    two.weights = WEIGHTS_FP32;
-    assert_close(predict(gpt(2, 256, 4), two, "hf-trainer").most.terms[MEMORY_UNSHARDED], 20 * one.most.parameters,
-                 1e-9);
-    sharded.data = 2;
-    sharded.zero_stage = 3;
-    sharded.syncs_each_batch = true;
-    assert_close(predict(gpt(2, 256, 4), sharded, "hf-trainer").most.terms[MEMORY_UNSHARDED], 0, 0);
-    sharded.zero_stage = 2; /* gradients are reduced to their shards, not in DDP's buckets */
-    assert_close(predict(gpt(2, 256, 4), sharded, "torch-ddp").most.terms[MEMORY_UNSHARDED], 4 * one.most.parameters,
-                 1e-9);
-    adapted.tuning = TUNING_LORA;
-    adapted.lora_rank = 8;
-    adapted.lora_targets = TARGET_Q;
-    double before = predict(gpt(2, 256, 4), adapted, "hf-trainer").most.terms[MEMORY_UNSHARDED];
-    adapted.data = 2;
-    struct memory_prediction m = predict(gpt(2, 256, 4), adapted, "hf-trainer");
-    assert_close(m.most.terms[MEMORY_UNSHARDED] - before, 4 * m.trainable, 1e-6);
+#define UNSHARDED(framework, ...)                                                                                      \
+    term(gpt(2, 256, 4), PLANNED(.sequence = 128, .micro_batches = 2, __VA_ARGS__), framework, MEMORY_UNSHARDED)
+    PLAN(alone, .sequence = 128, .micro_batches = 2);
+    const double parameters = predict(gpt(2, 256, 4), alone, "hf-trainer").most.parameters;
+    assert_close(UNSHARDED("hf-trainer", .data = 2) - UNSHARDED("hf-trainer", .data = 1), 2 * parameters, 1e-9);
+    assert_close(UNSHARDED("hf-trainer", .data = 2, .weights = WEIGHTS_FP32), 20 * parameters, 1e-9);
+    assert_close(UNSHARDED("hf-trainer", .data = 2, .zero_stage = 3, .syncs_each_batch = true), 0, 0);
+    /* gradients are reduced to their shards, not in DDP's buckets */
+    assert_close(UNSHARDED("torch-ddp", .data = 2, .zero_stage = 2, .syncs_each_batch = true), 4 * parameters, 1e-9);
+    PLAN(adapted, .sequence = 128, .micro_batches = 2, LORA(TARGET_Q));
+    assert_close(UNSHARDED("hf-trainer", .data = 2, LORA(TARGET_Q)) - UNSHARDED("hf-trainer", LORA(TARGET_Q)),
+                 4 * predict(gpt(2, 256, 4), adapted, "hf-trainer").trainable, 1e-6);
 }
 
 TEST(memory_predict__optimizers__their_moments)
@@ -137,18 +130,15 @@ TEST(memory_predict__quantised_moments__their_bytes_at_any_width)
 /* torchao's moments are fp32 while a tensor is stepped, of which the embedding is the largest. */
 TEST(memory_predict__moments_of_torch_operations__widened_for_one_tensor)
 {
+    ROWS(cases, enum optimizer optimizer;
+         double bytes) = {{OPTIMIZER_ADAM_TORCH_4BIT, 24}, {OPTIMIZER_ADAM_TORCH_8BIT, 8}, {OPTIMIZER_ADAM_8BIT, 0}};
     struct architecture a = gpt(2, 256, 4);
-    struct training_plan plan = {.sequence = 8,
-                                 .optimizer = OPTIMIZER_ADAM_TORCH_4BIT,
-                                 .optimizer_kernel = OPTIMIZER_KERNEL_FUSED};
     a.vocab = 65536;
     a.tied_embeddings = false;
-    struct memory_prediction m = predict(a, plan, "torch-ddp");
-    assert_close(m.most.terms[MEMORY_BUFFERS], 24.0 * 65536 * 256, 1e-12);
-    plan.optimizer = OPTIMIZER_ADAM_TORCH_8BIT;
-    assert_close(predict(a, plan, "torch-ddp").most.terms[MEMORY_BUFFERS], 8.0 * 65536 * 256, 1e-12);
-    plan.optimizer = OPTIMIZER_ADAM_8BIT;
-    assert_true(predict(a, plan, "torch-ddp").most.terms[MEMORY_BUFFERS] == 0);
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        PLAN(plan, .sequence = 8, .optimizer = cases[i].optimizer, .optimizer_kernel = OPTIMIZER_KERNEL_FUSED);
+        assert_close(term(a, plan, "torch-ddp", MEMORY_BUFFERS), cases[i].bytes * 65536 * 256, 1e-12);
+    }
 }
 
 /* A tied embedding is on the first stage and, when that is another, on the last one, too. */
@@ -178,89 +168,68 @@ TEST(memory_predict__large_vocabulary__last_stage_is_the_most_loaded)
 }
 
 /* What has to fit. */
-static double most(const struct training_plan *plan, const char *framework)
+static double most(struct training_plan plan, const char *framework)
 {
-    const struct memory_stage stage = predict(gpt(24, 2048, 16), *plan, framework).most;
+    const struct memory_stage stage = predict(GPT, plan, framework).most;
     return stage.bytes - stage.slack;
 }
 
 /* Each saving saves, as everybody expects. */
 TEST(memory_predict__savings__save)
 {
-    const struct training_plan base = {.tensor = 2, .data = 8, .micro_batch = 4, .micro_batches = 2, .sequence = 2048};
+    PLAN(base, .tensor = 2, .data = 8, .micro_batch = 4, .micro_batches = 2, .sequence = 2048);
     struct training_plan plan = base;
-    double before = most(&base, "deepspeed");
+    double before = most(base, "deepspeed"), none = most(base, "megatron");
     for (int64_t zero = 1; zero <= 3; zero++) {
         plan.zero_stage = zero;
         if (zero != 1) /* stage 1 brings fp32 accumulation and a bucket */
-            assert_true(most(&plan, "deepspeed") < before);
-        before = most(&plan, "deepspeed");
+            assert_true(most(plan, "deepspeed") < before);
+        before = most(plan, "deepspeed");
     }
-    plan.offload = OFFLOAD_OPTIMIZER;
-    assert_true(most(&plan, "deepspeed") < before);
-    before = most(&plan, "deepspeed");
-    plan.offload = OFFLOAD_PARAMETERS;
-    assert_true(most(&plan, "deepspeed") < before);
-    double none = most(&base, "megatron");
-    plan = base;
-    plan.sequence_parallel = true;
-    assert_true(most(&plan, "megatron") < none);
-    plan = base;
-    plan.recompute = RECOMPUTE_SELECTIVE;
-    double selective = most(&plan, "megatron");
-    assert_true(selective < none);
-    plan.recompute = RECOMPUTE_FULL;
-    assert_true(most(&plan, "megatron") < selective);
-    plan = base;
-    plan.context = 2;
-    assert_true(most(&plan, "megatron") < none);
-    plan = base;
-    plan.precision = PRECISION_FP32;
-    assert_true(most(&plan, "megatron") > none);
+    for (plan.offload = OFFLOAD_OPTIMIZER; plan.offload <= OFFLOAD_PARAMETERS; plan.offload++) {
+        assert_true(most(plan, "deepspeed") < before);
+        before = most(plan, "deepspeed");
+    }
+    double selective = most(BUT(base, it.recompute = RECOMPUTE_SELECTIVE), "megatron");
+    assert_true(most(BUT(base, it.recompute = RECOMPUTE_FULL), "megatron") < selective && selective < none);
+    assert_true(most(BUT(base, it.sequence_parallel = true), "megatron") < none);
+    assert_true(most(BUT(base, it.context = 2), "megatron") < none);
+    assert_true(most(BUT(base, it.precision = PRECISION_FP32), "megatron") > none);
 }
 
 /* DeepSpeed's memory page: 16 and 18 bytes per parameter on the host, times 1.5, over the nodes. */
-TEST(memory_predict__offload__host_bytes_of_a_node)
+TEST_ROWS(memory_predict__offload__host_bytes_of_a_node, (enum offload offload; double bytes), {OFFLOAD_OPTIMIZER, 16},
+          {OFFLOAD_PARAMETERS, 18}, {OFFLOAD_NONE, 0})
 {
-    struct architecture a = gpt(24, 2048, 16);
-    struct training_plan plan = {.data = 16, .sequence = 128, .zero_stage = 3, .offload = OFFLOAD_OPTIMIZER};
-    double parameters = predict(a, (struct training_plan){.sequence = 128}, "deepspeed").most.parameters;
-    assert_close(predict(a, plan, "deepspeed").host_bytes, 16 * 1.5 * parameters / 2, 1e-12);
-    plan.offload = OFFLOAD_PARAMETERS;
-    assert_close(predict(a, plan, "deepspeed").host_bytes, 18 * 1.5 * parameters / 2, 1e-12);
-    assert_true(predict(a, BUT(plan, it.offload = OFFLOAD_NONE), "deepspeed").host_bytes == 0);
+    double parameters = predict(GPT, PLANNED(.sequence = 128), "deepspeed").most.parameters;
+    PLAN(plan, .data = 16, .sequence = 128, .zero_stage = 3, .offload = row->offload);
+    assert_close(predict(GPT, plan, "deepspeed").host_bytes, row->bytes * 1.5 * parameters / 2, 1e-12);
 }
 
 /* Gradients of an offloaded optimizer follow it once reduced; FSDP1 holds them until the backward pass ends. */
-TEST(memory_predict__offload__sharded_gradients_on_the_host)
+TEST_ROWS(memory_predict__offload__sharded_gradients_on_the_host,
+          (const char *framework; int64_t zero; enum offload offload; double sharded),
+          {"deepspeed", 3, OFFLOAD_OPTIMIZER, 2}, {"deepspeed", 3, OFFLOAD_PARAMETERS, 0},
+          {"deepspeed", 2, OFFLOAD_OPTIMIZER, 0}, {"torchtune", 3, OFFLOAD_PARAMETERS, 0},
+          {"fsdp2", 3, OFFLOAD_PARAMETERS, 0}, {"hf-trainer", 3, OFFLOAD_PARAMETERS, 2})
 {
-    ROWS(cases, const char *framework; int64_t zero; enum offload offload; double sharded) = {
-        {"deepspeed", 3, OFFLOAD_OPTIMIZER, 2}, {"deepspeed", 3, OFFLOAD_PARAMETERS, 0},
-        {"deepspeed", 2, OFFLOAD_OPTIMIZER, 0}, {"torchtune", 3, OFFLOAD_PARAMETERS, 0},
-        {"fsdp2", 3, OFFLOAD_PARAMETERS, 0},    {"hf-trainer", 3, OFFLOAD_PARAMETERS, 2},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        PLAN(plan, .data = 16, .sequence = 128, .micro_batches = 2, .syncs_each_batch = true,
-             .zero_stage = cases[i].zero, .offload = cases[i].offload);
-        struct memory_stage most = predict(gpt(2, 256, 4), plan, cases[i].framework).most;
-        assert_close(16 * most.terms[MEMORY_SHARDED] + most.parameters, (cases[i].sharded + 1) * most.parameters, 1e-9);
-    }
+    PLAN(plan, .data = 16, .sequence = 128, .micro_batches = 2, .syncs_each_batch = true, .zero_stage = row->zero,
+         .offload = row->offload);
+    struct memory_stage most = predict(gpt(2, 256, 4), plan, row->framework).most;
+    assert_close(16 * most.terms[MEMORY_SHARDED] + most.parameters, (row->sharded + 1) * most.parameters, 1e-9);
 }
 
 /* In the type in which they are reduced, even if weights are in bf16; DeepSpeed's stages have no such thing. */
-TEST(memory_predict__synchronized_at_the_last_micro_batch__whole_gradients)
+TEST_ROWS(memory_predict__synchronized_at_the_last_micro_batch__whole_gradients,
+          (const char *framework; enum weights_type weights; int64_t data, pipeline; double unsharded),
+          {"fsdp2", WEIGHTS_FRAMEWORK, 16, 1, 4}, {"fsdp2", WEIGHTS_16, 16, 1, 4},
+          {"fsdp", WEIGHTS_FRAMEWORK, 16, 1, 4}, {"fsdp2", WEIGHTS_16, 16, 2, 0}, {"fsdp2", WEIGHTS_16, 1, 1, 2},
+          {"deepspeed", WEIGHTS_FRAMEWORK, 16, 1, 0})
 {
-    ROWS(cases, const char *framework; enum weights_type weights; int64_t data, pipeline; double unsharded) = {
-        {"fsdp2", WEIGHTS_FRAMEWORK, 16, 1, 4}, {"fsdp2", WEIGHTS_16, 16, 1, 4},
-        {"fsdp", WEIGHTS_FRAMEWORK, 16, 1, 4},  {"fsdp2", WEIGHTS_16, 16, 2, 0},
-        {"fsdp2", WEIGHTS_16, 1, 1, 2},         {"deepspeed", WEIGHTS_FRAMEWORK, 16, 1, 0},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        PLAN(plan, .data = cases[i].data, .pipeline = cases[i].pipeline, .sequence = 128, .micro_batches = 2,
-             .syncs_last_batch = true, .zero_stage = 3, .weights = cases[i].weights);
-        struct memory_stage most = predict(gpt(2, 256, 4), plan, cases[i].framework).first;
-        assert_close(most.terms[MEMORY_UNSHARDED] + most.parameters, (cases[i].unsharded + 1) * most.parameters, 1e-9);
-    }
+    PLAN(plan, .data = row->data, .pipeline = row->pipeline, .sequence = 128, .micro_batches = 2,
+         .syncs_last_batch = true, .zero_stage = 3, .weights = row->weights);
+    struct memory_stage most = predict(gpt(2, 256, 4), plan, row->framework).first;
+    assert_close(most.terms[MEMORY_UNSHARDED] + most.parameters, (row->unsharded + 1) * most.parameters, 1e-9);
 }
 
 TEST(memory_predict__encoder_with_classes__no_logits_of_the_vocabulary)
@@ -277,55 +246,45 @@ TEST(memory_predict__encoder_with_classes__no_logits_of_the_vocabulary)
 
 TEST(memory_predict__gathered_logits__not_divided_by_tensor_ranks)
 {
-    struct training_plan plan = {.tensor = 4, .micro_batch = 8, .sequence = 1024}, gathered = plan;
-    gathered.gathers_logits = true;
+    PLAN(plan, .tensor = 4, .micro_batch = 8, .sequence = 1024);
     double passing = 2 * 8 * 1024 * 64; /* of hidden units */
-    double divided = predict(gpt(2, 64, 4), plan, "fsdp2").most.terms[MEMORY_LOGITS] - passing;
-    double whole = predict(gpt(2, 64, 4), gathered, "fsdp2").most.terms[MEMORY_LOGITS] - passing;
-    assert_close(whole, 4 * divided, 1e-9);
+    double divided = term(gpt(2, 64, 4), plan, "fsdp2", MEMORY_LOGITS) - passing;
+    assert_close(term(gpt(2, 64, 4), BUT(plan, it.gathers_logits = true), "fsdp2", MEMORY_LOGITS) - passing,
+                 4 * divided, 1e-9);
 }
 
 /* torchtune's loss in parts leaves 4.75 bytes per logit for the backward pass, compiled 2.25; torchtitan's none. */
 TEST(memory_predict__loss_in_parts__what_parts_leave)
 {
-    const double logits = 4096 * 51200.0;
-    struct training_plan plan = {.sequence = 4096, .flash_attention = true, .loss = LOSS_LINEAR}, compiled = plan;
-    compiled.compiled = true;
-    const double hidden = 2 * 4096 * 64.0;
-    assert_close(predict(gpt(2, 64, 4), plan, "torchtune").most.terms[MEMORY_LOGITS], 4.75 * logits + hidden, 1e-9);
-    assert_close(predict(gpt(2, 64, 4), compiled, "torchtune").most.terms[MEMORY_LOGITS], 2.25 * logits + hidden, 1e-9);
-    assert_true(predict(gpt(2, 64, 4), plan, "torchtitan").most.terms[MEMORY_LOGITS] < logits);
+    const double logits = 4096 * 51200.0, hidden = 2 * 4096 * 64.0;
+    PLAN(plan, .sequence = 4096, FLASH, .loss = LOSS_LINEAR);
+    struct training_plan compiled = BUT(plan, it.compiled = true);
+    assert_close(term(gpt(2, 64, 4), plan, "torchtune", MEMORY_LOGITS), 4.75 * logits + hidden, 1e-9);
+    assert_close(term(gpt(2, 64, 4), compiled, "torchtune", MEMORY_LOGITS), 2.25 * logits + hidden, 1e-9);
+    assert_true(term(gpt(2, 64, 4), plan, "torchtitan", MEMORY_LOGITS) < logits);
 }
 
 /* Under autocast the softmax of scores is in fp32, and query, key and value cast what they read each for itself. */
 TEST(memory_predict__encoder_under_autocast__wide_scores)
 {
-    struct architecture a = shaped(ARCHITECTURE_BERT, 2, 64, 4, 1000), heads;
-    struct training_plan plan = {.micro_batch = 8, .sequence = 128, .weights = WEIGHTS_FP32};
-    heads = a;
-    heads.heads = 8;
-    double kept = predict(a, plan, "hf-trainer").most.terms[MEMORY_ACTIVATIONS];
-    double more = predict(heads, plan, "hf-trainer").most.terms[MEMORY_ACTIVATIONS] - kept;
-    double scores = 2 * 8 * 128 * 128 * 4; /* of the layers, of what heads are more */
-    assert_close(more, framework_find("hf-trainer")->memory.fragmentation * 7 * scores, 1e-9);
+    double kept[2], scores = 2 * 8 * 128 * 128 * 4; /* of the layers, of what heads are more */
+    for (int i = 0; i < 2; i++)
+        kept[i] =
+            term(shaped(ARCHITECTURE_BERT, 2, 64, i ? 8 : 4, 1000),
+                 PLANNED(.micro_batch = 8, .sequence = 128, .weights = WEIGHTS_FP32), "hf-trainer", MEMORY_ACTIVATIONS);
+    assert_close(kept[1] - kept[0], framework_find("hf-trainer")->memory.fragmentation * 7 * scores, 1e-9);
 }
 
 /* Frozen layers of FSDP1 hold the gradients of what they read, those of FSDP2 do not. */
 TEST(memory_predict__sharded_adapters__gradients_of_hidden_states_under_fsdp1)
 {
-    PLAN(plan, .data = 8, .sequence = 512, .zero_stage = 3, .recompute = RECOMPUTE_FULL, .tuning = TUNING_LORA,
-         .lora_rank = 8, .lora_targets = TARGET_Q);
-    double shallow[2], deep[2];
-    for (size_t i = 0; i < 2; i++) {
-        const char *framework = i == 0 ? "fsdp" : "fsdp2";
-        struct architecture a = gpt(2, 256, 4);
-        a.vocab = 256; /* so that the peak is not with the logits */
-        shallow[i] = predict(a, plan, framework).most.terms[MEMORY_WORKING];
-        a.layers = 8;
-        deep[i] = predict(a, plan, framework).most.terms[MEMORY_WORKING];
+    static const char *const frameworks[] = {"fsdp", "fsdp2"};
+    PLAN(plan, .data = 8, .sequence = 512, .zero_stage = 3, FULLY, LORA(TARGET_Q));
+    for (size_t i = 0; i < 2; i++) { /* so small a vocabulary that the peak is not with the logits */
+        double shallow = term(shaped(ARCHITECTURE_GPT, 2, 256, 4, 256), plan, frameworks[i], MEMORY_WORKING);
+        double deep = term(shaped(ARCHITECTURE_GPT, 8, 256, 4, 256), plan, frameworks[i], MEMORY_WORKING);
+        assert_true(i == 0 ? fabs((deep - shallow) / (6 * 2 * 512 * 256.0) - 1) < 1e-9 : deep == shallow);
     }
-    assert_close(deep[0] - shallow[0], 6 * 2 * 512 * 256.0, 1e-9);
-    assert_true(deep[1] == shallow[1]);
 }
 
 /* Experts are sharded over the ranks that replicate them, which are fewer than those of the rest. */
@@ -361,30 +320,29 @@ TEST(memory_predict__reserve__of_each_group_of_ranks)
 /* With hardly any activations the step is the peak: the temporaries are over the shards, and no logits. */
 TEST(memory_predict__phases__the_larger_alone)
 {
-    struct training_plan plan = {.sequence = 16, .data = 2, .zero_stage = 1, .gradient_bytes = 2};
-    struct memory_prediction step = predict(gpt(2, 256, 4), plan, "megatron");
-    assert_true(step.most.terms[MEMORY_LOGITS] == 0 && step.most.terms[MEMORY_ACTIVATIONS] == 0);
-    assert_close(step.most.terms[MEMORY_BUFFERS], 4 * step.most.parameters / 2, 1e-12);
-    plan.moment_bytes = 8; /* an optimizer that takes any width */
-    assert_true(predict(gpt(2, 256, 4), plan, "megatron").most.terms[MEMORY_BUFFERS] == 0);
-    plan.moment_bytes = 0;
-    struct memory_prediction pass = predict(gpt(2, 256, 4), BUT(plan, it.micro_batch = 64), "megatron");
-    assert_true(pass.most.terms[MEMORY_LOGITS] > 0 && pass.most.terms[MEMORY_WORKING] == 0);
-    assert_true(pass.most.terms[MEMORY_BUFFERS] == 0 && pass.most.bytes > step.most.bytes);
+    PLAN(plan, .sequence = 16, .data = 2, .zero_stage = 1, .gradient_bytes = 2);
+    struct memory_stage step = predict(gpt(2, 256, 4), plan, "megatron").most;
+    assert_true(step.terms[MEMORY_LOGITS] == 0 && step.terms[MEMORY_ACTIVATIONS] == 0);
+    assert_close(step.terms[MEMORY_BUFFERS], 4 * step.parameters / 2, 1e-12);
+    /* an optimizer that takes any width */
+    assert_true(term(gpt(2, 256, 4), BUT(plan, it.moment_bytes = 8), "megatron", MEMORY_BUFFERS) == 0);
+    struct memory_stage pass = predict(gpt(2, 256, 4), BUT(plan, it.micro_batch = 64), "megatron").most;
+    assert_true(pass.terms[MEMORY_LOGITS] > 0 && pass.terms[MEMORY_WORKING] == 0);
+    assert_true(pass.terms[MEMORY_BUFFERS] == 0 && pass.bytes > step.bytes);
 }
 
 /* A step that flattens gradients holds blocks that nothing else fits in: reserved, not allocated, and none of it where
  * each unit is stepped by itself. */
 TEST(memory_predict__flat_step__slack_below_stage_3)
 {
-    struct training_plan plan = {.sequence = 16, .data = 2, .zero_stage = 1};
-    struct memory_prediction flat = predict(gpt(2, 256, 4), plan, "internevo");
-    assert_close(flat.most.terms[MEMORY_BUFFERS], (12 + 6) * flat.most.parameters / 2, 1e-12);
-    assert_close(flat.most.slack, 6 * flat.most.parameters / 2, 1e-12);
-    assert_close(flat.most.bytes - flat.most.allocated_bytes, flat.most.slack, 1e-9);
-    struct memory_prediction units = predict(gpt(2, 256, 4), BUT(plan, it.zero_stage = 3), "internevo");
-    assert_close(units.most.terms[MEMORY_BUFFERS], 12 * units.most.parameters / 2, 1e-12);
-    assert_close(units.most.slack, units.most.bytes - units.most.allocated_bytes, 1e-9); /* pieces alone */
+    PLAN(plan, .sequence = 16, .data = 2, .zero_stage = 1);
+    struct memory_stage flat = predict(gpt(2, 256, 4), plan, "internevo").most;
+    assert_close(flat.terms[MEMORY_BUFFERS], (12 + 6) * flat.parameters / 2, 1e-12);
+    assert_close(flat.slack, 6 * flat.parameters / 2, 1e-12);
+    assert_close(flat.bytes - flat.allocated_bytes, flat.slack, 1e-9);
+    struct memory_stage units = predict(gpt(2, 256, 4), BUT(plan, it.zero_stage = 3), "internevo").most;
+    assert_close(units.terms[MEMORY_BUFFERS], 12 * units.parameters / 2, 1e-12);
+    assert_close(units.slack, units.bytes - units.allocated_bytes, 1e-9); /* pieces alone */
 }
 
 /* Logits in 16 bits that are freed before the loss goes back leave a block that no fp32 copy of them fits in. */
@@ -425,14 +383,13 @@ TEST(memory_predict__t5_decoder__keeps_what_its_tokens_do)
 /* FSDP's root holds what no layer's unit does: embedding and head, where they are two and on one stage. */
 TEST(memory_predict__fsdp_root__embedding_and_head_at_once)
 {
-    struct architecture tied = gpt(4, 256, 4), untied = gpt(4, 256, 4);
-    untied.tied_embeddings = false;
-    tied.tied_embeddings = true;
-    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .flash_attention = true};
-    const double matrix = 2 * 51200.0 * 256;
-    double one = predict(tied, plan, "fsdp2").most.terms[MEMORY_BUFFERS];
-    double two = predict(untied, plan, "fsdp2").most.terms[MEMORY_BUFFERS];
-    assert_close(two - one, matrix, 1e-9);
+    double bytes[2];
+    for (int tied = 0; tied < 2; tied++) {
+        struct architecture a = gpt(4, 256, 4);
+        a.tied_embeddings = tied;
+        bytes[tied] = term(a, PLANNED(.sequence = 512, .data = 8, .zero_stage = 3, FLASH), "fsdp2", MEMORY_BUFFERS);
+    }
+    assert_close(bytes[0] - bytes[1], 2 * 51200.0 * 256, 1e-9);
 }
 
 /* FSDP2 gathers with one rank, too. Its layers' backward pass has what the one before is reduced from, in fp32, and the
@@ -440,19 +397,16 @@ TEST(memory_predict__fsdp_root__embedding_and_head_at_once)
 TEST(memory_predict__fsdp2__gradients_before_they_are_reduced)
 {
     struct architecture a = gpt(4, 256, 4);
-    struct training_plan plan = {.sequence = 4096, .micro_batch = 16, .micro_batches = 2, .zero_stage = 3};
-    const double layer = 12 * 256.0 * 256, head = 51200.0 * 256;
+    const double layer = 12 * 256.0 * 256, head = 51200.0 * 256, units = 2 * 2 * layer + 2 * head + 4 * layer;
     a.tied_embeddings = false;
-    plan.flash_attention = true;
-    plan.recompute = RECOMPUTE_FULL;
-    plan.loss = LOSS_LINEAR;
-    for (plan.data = 1; plan.data <= 8; plan.data += 7) {
-        assert_close(predict(a, BUT(plan, it.vocab_units = false), "fsdp2").most.terms[MEMORY_BUFFERS],
-                     2 * 2 * layer + 2 * 2 * head + 4 * layer + 2 * head, 1e-2);
+    for (int64_t data = 1; data <= 8; data += 7) {
+        PLAN(plan, .data = data, .sequence = 4096, .micro_batch = 16, .micro_batches = 2, .zero_stage = 3, FLASH, FULLY,
+             .loss = LOSS_LINEAR);
+        assert_close(term(a, plan, "fsdp2", MEMORY_BUFFERS), units + 2 * head + 2 * head, 1e-2);
         plan.vocab_units = true;
-        assert_close(predict(a, plan, "fsdp2").most.terms[MEMORY_BUFFERS], 2 * 2 * layer + 2 * head + 4 * layer, 1e-2);
+        assert_close(term(a, plan, "fsdp2", MEMORY_BUFFERS), units, 1e-2);
+        assert_true(data == 1 || term(a, plan, "fsdp", MEMORY_BUFFERS) < units);
     }
-    assert_true(predict(a, plan, "fsdp").most.terms[MEMORY_BUFFERS] < 2 * 2 * layer + 2 * head + 4 * layer);
 }
 
 /* The last layer to go backward has not given its gradients when those of its MLP's factors pass. */
@@ -470,33 +424,27 @@ TEST(memory_predict__one_micro_batch_recomputed__gradients_but_the_last_layer_s)
 /* Stages of a pipeline under FSDP2 are gathered once, in 2 bytes, and sum their fp32 gradients up whole. */
 TEST(memory_predict__fsdp2_pipeline__whole_stages)
 {
-    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .pipeline = 4, .micro_batches = 8};
-    plan.flash_attention = true;
-    struct memory_prediction piped = predict(gpt(8, 256, 4), plan, "torchtitan");
-    assert_close(piped.most.terms[MEMORY_BUFFERS], 6 * piped.most.parameters, 1e-12);
-    plan.data = 1;
-    assert_true(predict(gpt(8, 256, 4), plan, "torchtitan").most.terms[MEMORY_BUFFERS] == 0);
-    double units = predict(gpt(8, 256, 4), BUT(plan, it.data = 8), "fsdp").most.terms[MEMORY_BUFFERS];
-    assert_true(units < 0.6 * piped.most.terms[MEMORY_BUFFERS]);
+#define PIPED(ranks) PLANNED(.sequence = 512, .data = ranks, .zero_stage = 3, .pipeline = 4, .micro_batches = 8, FLASH)
+    struct memory_stage piped = predict(gpt(8, 256, 4), PIPED(8), "torchtitan").most;
+    assert_close(piped.terms[MEMORY_BUFFERS], 6 * piped.parameters, 1e-12);
+    assert_true(term(gpt(8, 256, 4), PIPED(1), "torchtitan", MEMORY_BUFFERS) == 0);
+    assert_true(term(gpt(8, 256, 4), PIPED(8), "fsdp", MEMORY_BUFFERS) < 0.6 * piped.terms[MEMORY_BUFFERS]);
 }
 
 /* FSDP's SHARD_GRAD_OP keeps no parameters whole but in 2 bytes, while it computes; DeepSpeed's stage 2 does. */
 TEST(memory_predict__fsdp_stage_two__parameters_sharded_at_rest)
 {
-    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .flash_attention = true};
-    struct memory_prediction three = predict(gpt(8, 256, 4), plan, "fsdp2");
-    plan.zero_stage = 2;
-    struct memory_prediction two = predict(gpt(8, 256, 4), plan, "fsdp2");
-    assert_close(two.most.terms[MEMORY_UNSHARDED], three.most.terms[MEMORY_UNSHARDED], 1e-12);
-    assert_close(two.most.terms[MEMORY_SHARDED], three.most.terms[MEMORY_SHARDED], 1e-12);
-    assert_close(two.most.terms[MEMORY_BUFFERS], 2 * two.most.parameters, 1e-12);
-    assert_true(predict(gpt(8, 256, 4), plan, "deepspeed").most.terms[MEMORY_UNSHARDED] >= 2 * two.most.parameters);
-    plan.precision = PRECISION_FP32;
-    assert_close(predict(gpt(8, 256, 4), plan, "fsdp2").most.terms[MEMORY_BUFFERS], 4 * two.most.parameters, 1e-12);
-    plan.precision = PRECISION_BF16;
-    plan.pipeline = 4;
-    two = predict(gpt(8, 256, 4), plan, "fsdp2");
-    assert_close(two.most.bytes, predict(gpt(8, 256, 4), BUT(plan, it.zero_stage = 3), "fsdp2").most.bytes, 1e-12);
+#define STAGE(stage, ...) PLANNED(.sequence = 512, .data = 8, .zero_stage = stage, FLASH, __VA_ARGS__)
+    struct memory_stage three = predict(gpt(8, 256, 4), STAGE(3, ), "fsdp2").most;
+    struct memory_stage two = predict(gpt(8, 256, 4), STAGE(2, ), "fsdp2").most;
+    assert_close(two.terms[MEMORY_UNSHARDED], three.terms[MEMORY_UNSHARDED], 1e-12);
+    assert_close(two.terms[MEMORY_SHARDED], three.terms[MEMORY_SHARDED], 1e-12);
+    assert_close(two.terms[MEMORY_BUFFERS], 2 * two.parameters, 1e-12);
+    assert_true(term(gpt(8, 256, 4), STAGE(2, ), "deepspeed", MEMORY_UNSHARDED) >= 2 * two.parameters);
+    assert_close(term(gpt(8, 256, 4), STAGE(2, .precision = PRECISION_FP32), "fsdp2", MEMORY_BUFFERS),
+                 4 * two.parameters, 1e-12);
+    assert_close(predict(gpt(8, 256, 4), STAGE(2, .pipeline = 4), "fsdp2").most.bytes,
+                 predict(gpt(8, 256, 4), STAGE(3, .pipeline = 4), "fsdp2").most.bytes, 1e-12);
 }
 
 TEST(memory_predict__gathered_logits__not_divided)
@@ -543,36 +491,30 @@ TEST(memory_predict__unusable_pieces__reserved_not_allocated)
 /* TransformerEngine keeps weights of layers by rows and by columns in 8 bits, unless they are in 8 bits themselves. */
 TEST(memory_predict__narrow_products__copies_of_weights)
 {
-    struct architecture a = gpt(8, 256, 4);
-    struct training_plan plan = {.sequence = 512, .micro_batches = 2, .tensor = 2};
+#define IN(type) PLANNED(.sequence = 512, .micro_batches = 2, .tensor = 2, .precision = (type))
     const double matrices = 8 * (12 * 256.0 * 256 + 7 * 256 + 2 * 256) / 2;
-    double wide = predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED];
-    plan.precision = PRECISION_FP8;
-    double both = predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED];
+    const double wide = term(gpt(8, 256, 4), IN(PRECISION_BF16), "megatron", MEMORY_UNSHARDED);
+    const double both = term(gpt(8, 256, 4), IN(PRECISION_FP8), "megatron", MEMORY_UNSHARDED);
+    const struct training_plan narrow = BUT(IN(PRECISION_FP4), it.narrow_weights = true);
     assert_true(both - wide > 2 * 8 * 12 * 256.0 * 256 / 2 && both - wide <= 2 * matrices);
-    plan.precision = PRECISION_FP4;
-    assert_close(2 * (predict(a, plan, "megatron").most.terms[MEMORY_UNSHARDED] - wide), both - wide, 1e-9);
-    assert_true(predict(a, BUT(plan, it.narrow_weights = true), "megatron").most.terms[MEMORY_UNSHARDED] == wide);
+    assert_close(2 * (term(gpt(8, 256, 4), IN(PRECISION_FP4), "megatron", MEMORY_UNSHARDED) - wide), both - wide, 1e-9);
+    assert_true(term(gpt(8, 256, 4), narrow, "megatron", MEMORY_UNSHARDED) == wide);
 }
 
 /* DeepSpeed has its bucket however few parameters there are, and holds no more than it may. */
 TEST(memory_predict__zero_of_deepspeed__its_bucket_and_limit)
 {
-    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3};
-    struct architecture a = gpt(8, 256, 4), wide = gpt(80, 16384, 128);
-    double whole = predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS];
-    plan.bucket_elements = 1000;
-    assert_close(whole - predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2 * (5e8 - 1000), 1e-9);
-    plan.data = 1; /* also where there is nothing to reduce */
-    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2 * 1000, 0);
-    plan.zero_stage = 2;
-    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2 * 1000, 0);
-    plan.bucket_elements = 1000000000; /* more than there are parameters */
-    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 2e9, 0);
-    assert_close(predict(a, BUT(plan, it.overlap_gradients = true), "deepspeed").most.terms[MEMORY_BUFFERS], 4e9, 0);
-    plan = (struct training_plan){.sequence = 512, .data = 8, .zero_stage = 3, .bucket_elements = 1000};
+#define BUCKET(...) term(gpt(8, 256, 4), PLANNED(.sequence = 512, __VA_ARGS__), "deepspeed", MEMORY_BUFFERS)
+    assert_close(BUCKET(.data = 8, .zero_stage = 3) - BUCKET(.data = 8, .zero_stage = 3, .bucket_elements = 1000),
+                 2 * (5e8 - 1000), 1e-9);
+    /* also where there is nothing to reduce, and more than there are parameters */
+    assert_close(BUCKET(.zero_stage = 3, .bucket_elements = 1000), 2 * 1000, 0);
+    assert_close(BUCKET(.zero_stage = 2, .bucket_elements = 1000), 2 * 1000, 0);
+    assert_close(BUCKET(.zero_stage = 2, .bucket_elements = 1000000000), 2e9, 0);
+    assert_close(BUCKET(.zero_stage = 2, .bucket_elements = 1000000000, .overlap_gradients = true), 4e9, 0);
+    PLAN(plan, .sequence = 512, .data = 8, .zero_stage = 3, .bucket_elements = 1000);
     double layer = 12 * 16384.0 * 16384; /* more than 1e9 in one; the largest module besides */
-    double buffers = predict(wide, plan, "deepspeed").most.terms[MEMORY_BUFFERS];
+    double buffers = term(gpt(80, 16384, 128), plan, "deepspeed", MEMORY_BUFFERS);
     assert_true(buffers > 2e9 + 2 * layer && buffers < 2e9 + 2.01 * layer);
 }
 
@@ -602,18 +544,12 @@ TEST(memory_predict__loaded_whole__weights_before_they_are_divided)
 /* torch's linear, which DeepSpeed replaces under zero.Init, saves what was gathered, also by one rank from the host. */
 TEST(memory_predict__loaded_whole__gathered_weights_are_saved)
 {
-    struct training_plan plan = {.sequence = 32, .data = 64, .zero_stage = 3};
-    const struct architecture a = gpt(24, 2048, 16);
-    const double layers = 24 * 12 * 2048.0 * 2048;
-    const double divided = predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS];
-    plan.loaded_whole = true;
-    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS] - divided, 2 * layers, 2e-3);
-    plan.data = 1;
-    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], 1e9, 0);
-    plan.offload = OFFLOAD_PARAMETERS;
-    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], divided + 2 * layers, 2e-3);
-    plan.recompute = RECOMPUTE_FULL;
-    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_BUFFERS], divided, 1e-9);
+#define GATHERED(...) term(GPT, PLANNED(.sequence = 32, .zero_stage = 3, __VA_ARGS__), "deepspeed", MEMORY_BUFFERS)
+    const double layers = 24 * 12 * 2048.0 * 2048, divided = GATHERED(.data = 64);
+    assert_close(GATHERED(.data = 64, .loaded_whole = true) - divided, 2 * layers, 2e-3);
+    assert_close(GATHERED(.loaded_whole = true), 1e9, 0);
+    assert_close(GATHERED(.loaded_whole = true, HOSTED), divided + 2 * layers, 2e-3);
+    assert_close(GATHERED(.loaded_whole = true, HOSTED, FULLY), divided, 1e-9);
 }
 
 /* DeepSpeed casts all weights, adapters too, and has a copy in fp32 of what it trains; peft's are in fp32. */
@@ -698,37 +634,28 @@ TEST(memory_predict__stages_2_and_3_of_deepspeed__wide_gradients_after_the_passe
 TEST(memory_predict__llama_under_torchtitan__norms_not_fused)
 {
     struct architecture a = shaped(ARCHITECTURE_LLAMA, 24, 2048, 16, 32000);
-    struct training_plan plan = {.sequence = 4096, .data = 8, .zero_stage = 3, .flash_attention = true};
+    PLAN(plan, .sequence = 4096, .data = 8, .zero_stage = 3, FLASH);
+    struct training_plan fused = BUT(plan, it.norms = NORMS_FUSED);
     a.ffn = 5632;
-    double eager = predict(a, plan, "torchtitan").most.terms[MEMORY_ACTIVATIONS];
-    plan.norms = NORMS_FUSED;
-    assert_close(eager - predict(a, plan, "torchtitan").most.terms[MEMORY_ACTIVATIONS],
+    assert_close(term(a, plan, "torchtitan", MEMORY_ACTIVATIONS) - term(a, fused, "torchtitan", MEMORY_ACTIVATIONS),
                  1.04 * 24 * 2 * (4 + 4 + 2 - 4) * 4096.0 * 2048, 1e-9);
-    plan.recompute = RECOMPUTE_SELECTIVE;
-    plan.modules = MODULE_LAYERNORM;
-    double fused = predict(a, plan, "torchtitan").most.terms[MEMORY_ACTIVATIONS];
-    plan.norms = NORMS_FRAMEWORK;
-    assert_close(predict(a, plan, "torchtitan").most.terms[MEMORY_ACTIVATIONS], fused, 0);
+    plan.recompute = fused.recompute = RECOMPUTE_SELECTIVE;
+    plan.modules = fused.modules = MODULE_LAYERNORM;
+    assert_close(term(a, plan, "torchtitan", MEMORY_ACTIVATIONS), term(a, fused, "torchtitan", MEMORY_ACTIVATIONS), 0);
 }
 
 /* A Llama of transformers has norms of torch's operations, whoever shards it. */
-TEST(memory_predict__llama_under_deepspeed__norms_not_fused)
+TEST_ROWS(memory_predict__llama_under_deepspeed__norms_not_fused,
+          (const char *framework; enum norm_kernel norms; int64_t of_layer; double factor),
+          {"deepspeed", NORMS_FRAMEWORK, 0, 1.15}, {"deepspeed", NORMS_FRAMEWORK, 4, 1.15 * 2},
+          {"megatron", NORMS_EAGER, 0, 1.04})
 {
     struct architecture a = shaped(ARCHITECTURE_LLAMA, 8, 256, 4, 51200);
-    struct training_plan plan = {.sequence = 512, .data = 8, .zero_stage = 3, .flash_attention = true};
-    double eager = predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS];
-    plan.norms = NORMS_FUSED;
-    double fused = predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS];
-    assert_close(eager - fused, 1.15 * 8 * 8 * 512 * 256.0, 1e-9);
-    a.norms_per_layer = 4;
-    fused = predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS];
-    plan.norms = NORMS_FRAMEWORK;
-    assert_close(predict(a, plan, "deepspeed").most.terms[MEMORY_ACTIVATIONS] - fused, 1.15 * 2 * 8 * 8 * 512 * 256.0,
-                 1e-9);
-    a.norms_per_layer = 0;
-    fused = predict(a, BUT(plan, it.norms = NORMS_FUSED), "megatron").most.terms[MEMORY_ACTIVATIONS];
-    plan.norms = NORMS_EAGER;
-    assert_close(predict(a, plan, "megatron").most.terms[MEMORY_ACTIVATIONS] - fused, 1.04 * 8 * 8 * 512 * 256.0, 1e-9);
+    PLAN(plan, .sequence = 512, .data = 8, .zero_stage = 3, FLASH, .norms = row->norms);
+    a.norms_per_layer = row->of_layer;
+    double eager = term(a, plan, row->framework, MEMORY_ACTIVATIONS);
+    double fused = term(a, BUT(plan, it.norms = NORMS_FUSED), row->framework, MEMORY_ACTIVATIONS);
+    assert_close(eager - fused, row->factor * 8 * 8 * 512 * 256.0, 1e-9);
 }
 
 TEST(memory_predict__absurd_batch__refused)

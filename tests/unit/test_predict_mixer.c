@@ -23,13 +23,10 @@ static double kept(const char *pattern, struct training_plan plan)
 /* Megatron-LM's defaults at h = 1024: 32 heads of 64, 8 groups of 128. */
 TEST(layer_memory_kept__mamba2__projection_and_gated_norm)
 {
-    const double h = 1024, u = 2048, x = u + 2 * 8 * 128, n = 32;
-    struct training_plan plan = {.sequence = 512, .flash_attention = true};
-    double layer = 2 * (u + x + n) + 4 * u;
+    const double h = 1024, u = 2048, x = u + 2 * 8 * 128, n = 32, layer = 2 * (u + x + n) + 4 * u;
+    PLAN(plan, .sequence = 512, .flash_attention = true);
     assert_close(kept("MMMM", plan), 4 * h + layer, 1e-12);
-    plan.tensor = 2;
-    assert_close(kept("MMMM", BUT(plan, it.sequence_parallel = true)), 2 * h + layer / 2, 1e-12);
-    plan = (struct training_plan){.sequence = 512, .flash_attention = true};
+    assert_close(kept("MMMM", BUT(plan, it.tensor = 2, it.sequence_parallel = true)), 2 * h + layer / 2, 1e-12);
     assert_close(kept("M*-M", plan), (2 * kept("MM", plan) + kept("**", plan) + kept("--", plan)) / 4, 1e-12);
     assert_close(kept("M*-M", BUT(plan, it.recompute = RECOMPUTE_FULL)), 2 * h, 1e-12);
 }
@@ -47,25 +44,22 @@ TEST(layer_memory_set__mamba2__states_of_chunks_in_passing)
 
 TEST(mixer_bytes__other_mixers__by_hand)
 {
-    struct training_plan plan = {.sequence = 512};
-    struct architecture a = stack("GG");
-    completed(&a, &plan);
     const double u = 32 * 128, x = u + 2 * 16 * 128, n = 32;
-    assert_close(mixer_kept_bytes(&a), 2 * (x + u + 2 * n) + 4 * x + 4 * u + (128 + 6) * n + 4 * u, 1e-12);
-    a = stack("MM");
-    a.mixer = MIXER_MAMBA;
-    completed(&a, &plan);
-    assert_close(mixer_kept_bytes(&a), 12 * 2048 + 2 * (64 + 32), 1e-12);
-    a = stack("MM");
-    a.mixer = MIXER_LIGHTNING;
-    completed(&a, &plan);
-    assert_close(mixer_kept_bytes(&a), 2 * (3 * 1024 + 1024) + 4 * 1024, 1e-12);
-    assert_true(mixer_passing_bytes(&a) == 0);
-}
-
-static struct step_prediction step(struct architecture a, struct training_plan plan, const char *framework)
-{
-    return predict(a, plan, *a100(), framework);
+    const struct {
+        const char *pattern;
+        enum mixer mixer;
+        double bytes;
+    } cases[] = {{"GG", MIXER_GATED_DELTA, 2 * (x + u + 2 * n) + 4 * x + 4 * u + (128 + 6) * n + 4 * u},
+                 {"MM", MIXER_MAMBA, 12 * 2048 + 2 * (64 + 32)},
+                 {"MM", MIXER_LIGHTNING, 2 * (3 * 1024 + 1024) + 4 * 1024}};
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        PLAN(plan, .sequence = 512);
+        struct architecture a = stack(cases[i].pattern);
+        a.mixer = cases[i].mixer;
+        completed(&a, &plan);
+        assert_close(mixer_kept_bytes(&a), cases[i].bytes, 1e-12);
+        assert_true(a.mixer != MIXER_LIGHTNING || mixer_passing_bytes(&a) == 0);
+    }
 }
 
 /* Forward and backward at the rate of attention, but for the scan of Mamba-2, which takes half as long again. */
@@ -91,29 +85,29 @@ TEST(step_predict__mixers__as_fast_as_memory)
 TEST(step_predict__mixers__linear_in_the_sequence)
 {
     struct training_plan plan = {.sequence = 4096, .flash_attention = true};
-    double one = step(stack("M-M-"), plan, "megatron").terms[TIME_ATTENTION];
+    double one = term_of(stack("M-M-"), plan, "megatron", TIME_ATTENTION);
     assert_close(one, scan_seconds(stack("M-M-"), plan) * 16 / 3, 1e-9);
     plan.sequence = 8192;
-    assert_close(step(stack("M-M-"), plan, "megatron").terms[TIME_ATTENTION], 2 * one, 1e-12);
+    assert_close(term_of(stack("M-M-"), plan, "megatron", TIME_ATTENTION), 2 * one, 1e-12);
     struct architecture delta = stack("G-G-");
     delta.mixer = MIXER_GATED_DELTA;
-    assert_close(step(delta, plan, "megatron").terms[TIME_ATTENTION], scan_seconds(delta, plan) * 16 / 3, 1e-9);
+    assert_close(term_of(delta, plan, "megatron", TIME_ATTENTION), scan_seconds(delta, plan) * 16 / 3, 1e-9);
     plan.context = 2;
-    assert_true(step(stack("M-M-"), plan, "megatron").terms[TIME_CONTEXT] == 0);
-    double half = step(stack("M-*-"), plan, "megatron").terms[TIME_CONTEXT];
-    assert_close(step(stack("*-*-"), plan, "megatron").terms[TIME_CONTEXT], 2 * half, 1e-12);
+    assert_true(term_of(stack("M-M-"), plan, "megatron", TIME_CONTEXT) == 0);
+    double half = term_of(stack("M-*-"), plan, "megatron", TIME_CONTEXT);
+    assert_close(term_of(stack("*-*-"), plan, "megatron", TIME_CONTEXT), 2 * half, 1e-12);
 }
 
 /* One all-reduce a block, as each layer of a pattern is one. */
 TEST(step_predict__mixers_under_tensor_parallelism__one_collective_a_block)
 {
     struct training_plan plan = {.sequence = 512, .tensor = 2};
-    double pairs = step(stack("*-*-"), plan, "megatron").terms[TIME_TENSOR_STEPS];
-    assert_close(step(stack("M-*-"), plan, "megatron").terms[TIME_TENSOR_STEPS], pairs, 1e-12);
+    double pairs = term_of(stack("*-*-"), plan, "megatron", TIME_TENSOR_STEPS);
+    assert_close(term_of(stack("M-*-"), plan, "megatron", TIME_TENSOR_STEPS), pairs, 1e-12);
     struct architecture whole = stack("M-*-");
     whole.hybrid_pattern = NULL;
     whole.layers = 2;
-    assert_close(step(whole, plan, "megatron").terms[TIME_TENSOR_STEPS], pairs, 1e-12);
+    assert_close(term_of(whole, plan, "megatron", TIME_TENSOR_STEPS), pairs, 1e-12);
 }
 
 /* --- T5 --- */
@@ -128,8 +122,8 @@ static struct architecture t5(void)
 TEST(step_predict__t5_decoder__its_own_tokens)
 {
     struct training_plan plan = {.sequence = 1024, .flash_attention = true, .tensor = 2};
-    struct step_prediction equal = step(t5(), plan, "megatron");
-    struct step_prediction quarter = step(t5(), BUT(plan, it.decoder_sequence = 256), "megatron");
+    struct step_prediction equal = predict(t5(), plan, *a100(), "megatron");
+    struct step_prediction quarter = predict(t5(), BUT(plan, it.decoder_sequence = 256), *a100(), "megatron");
     assert_close(quarter.terms[TIME_LOGITS], equal.terms[TIME_LOGITS] / 4, 1e-12);
     assert_close(quarter.terms[TIME_TENSOR], equal.terms[TIME_TENSOR] * 5 / 8, 1e-12);
     assert_true(quarter.terms[TIME_ELEMENTWISE] < equal.terms[TIME_ELEMENTWISE] * 0.75);

@@ -105,21 +105,15 @@ TEST(plan_complete__layouts_that_do_not_add_up__refused)
 }
 
 /* The papers' figures for a pipeline of four: micro-batches held, and the share of 1F1B's waiting. */
-TEST(plan_in_flight__zero_bubble__of_the_papers)
+TEST_ROWS(plan_in_flight__zero_bubble__of_the_papers, (enum pipeline_schedule schedule; double first, last, waiting),
+          {SCHEDULE_1F1B, 4, 1, 1}, {SCHEDULE_ZB_H1, 4, 1, 1.0 / 3}, {SCHEDULE_ZB_V, 4, 4, 0},
+          {SCHEDULE_DUALPIPE_V, 4.5, 4.5, 1.0 / 3})
 {
-    ROWS(cases, enum pipeline_schedule schedule; double first, last, waiting) = {
-        {SCHEDULE_1F1B, 4, 1, 1},
-        {SCHEDULE_ZB_H1, 4, 1, 1.0 / 3},
-        {SCHEDULE_ZB_V, 4, 4, 0},
-        {SCHEDULE_DUALPIPE_V, 4.5, 4.5, 1.0 / 3},
-    };
     const struct architecture a = playbook(16, 2048, 8192, false);
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 64, .schedule = cases[i].schedule};
-        plan = complete(plan, &a);
-        assert_true(plan_in_flight(&plan, 0) == cases[i].first && plan_in_flight(&plan, 3) == cases[i].last);
-        assert_true(plan_waiting_share(&plan) == cases[i].waiting);
-    }
+    struct training_plan plan = {.pipeline = 4, .micro_batches = 8, .sequence = 64, .schedule = row->schedule};
+    plan = complete(plan, &a);
+    assert_true(plan_in_flight(&plan, 0) == row->first && plan_in_flight(&plan, 3) == row->last);
+    assert_true(plan_waiting_share(&plan) == row->waiting);
 }
 
 TEST(plan_in_flight__each_schedule__as_scheduled)

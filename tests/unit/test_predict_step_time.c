@@ -287,17 +287,15 @@ TEST(step_predict__offload_on_grace__of_deepspeed_alone)
 }
 
 /* Its products are a rank's share where states are sharded, and all where weights are, too. */
-TEST(step_predict__muon__orthogonalises_once_a_step)
+TEST_ROWS(step_predict__muon__orthogonalises_once_a_step, (const char *framework; int64_t stage; double share),
+          {"fsdp2", 3, 1}, {"megatron", 1, 0.25})
 {
-    ROWS(cases, const char *framework; int64_t stage; double share) = {{"fsdp2", 3, 1}, {"megatron", 1, 0.25}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        PLAN(adam, .data = 4, .micro_batches = 2, .sequence = 512, .zero_stage = cases[i].stage);
-        struct training_plan plan = BUT(adam, it.optimizer = OPTIMIZER_MUON);
-        struct architecture a = GPT;
-        double more = term(plan, cases[i].framework, TIME_MATRICES) - term(adam, cases[i].framework, TIME_MATRICES);
-        completed(&a, &plan);
-        assert_close(more, cases[i].share * 24 * flops_orthogonalised(&a, &plan) / a100()->device->peak_flops, 1e-9);
-    }
+    PLAN(adam, .data = 4, .micro_batches = 2, .sequence = 512, .zero_stage = row->stage);
+    struct training_plan plan = BUT(adam, it.optimizer = OPTIMIZER_MUON);
+    struct architecture a = GPT;
+    double more = term(plan, row->framework, TIME_MATRICES) - term(adam, row->framework, TIME_MATRICES);
+    completed(&a, &plan);
+    assert_close(more, row->share * 24 * flops_orthogonalised(&a, &plan) / a100()->device->peak_flops, 1e-9);
 }
 
 /* The Trainer's models launch each expert of a rank by itself, a loop over 62 of them for longer than all else. */

@@ -39,42 +39,42 @@ static struct memory_prediction predict(struct architecture a, struct training_p
     return p;
 }
 
+static double trainable_of(struct training_plan plan)
+{
+    return predict(llama(), plan, "hf-trainer").trainable;
+}
+
+static double term(struct training_plan plan, const char *framework, enum memory_term t)
+{
+    return predict(llama(), plan, framework).most.terms[t];
+}
+
 TEST(memory_predict__lora__parameters_of_its_targets)
 {
-    struct training_plan plan = lora;
     const double q_o = 2 * (HIDDEN + HIDDEN), k_v = 2 * (HIDDEN + KV), mlp = 3 * (HIDDEN + FFN);
-    assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * 4 * (q_o + k_v), 0);
-    plan.lora_targets |= TARGETS_OF_MLP;
-    assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * 4 * (q_o + k_v + mlp), 0);
-    assert_close(predict(llama(), BUT(plan, it.lora_targets = TARGET_QKV | TARGET_HEAD), "hf-trainer").trainable,
+    assert_close(trainable_of(lora), LAYERS * 4 * (q_o + k_v), 0);
+    assert_close(trainable_of(BUT(lora, it.lora_targets |= TARGETS_OF_MLP)), LAYERS * 4 * (q_o + k_v + mlp), 0);
+    assert_close(trainable_of(BUT(lora, it.lora_targets = TARGET_QKV | TARGET_HEAD)),
                  LAYERS * 4 * (HIDDEN + HIDDEN + 2 * KV) + 4 * (HIDDEN + VOCAB), 0);
-    plan.lora_targets = TARGET_Q | TARGET_V;
-    plan.tuning = TUNING_DORA;
-    assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * (4 * (3 * HIDDEN + KV) + HIDDEN + KV), 0);
+    assert_close(trainable_of(BUT(lora, it.lora_targets = TARGET_Q | TARGET_V, it.tuning = TUNING_DORA)),
+                 LAYERS * (4 * (3 * HIDDEN + KV) + HIDDEN + KV), 0);
 }
 
 /* peft tuners: adalora has a singular value for each rank, ia3 a vector, oft blocks, vera two vectors. */
-TEST(memory_predict__other_adapters__parameters_of_their_targets)
+TEST_ROWS(memory_predict__other_adapters__parameters_of_their_targets, (enum tuning tuning; double want),
+          {TUNING_ADALORA, 4 * (HIDDEN + KV + 1) + 4 * (FFN + HIDDEN + 1)}, {TUNING_IA3, KV + FFN},
+          {TUNING_OFT, (HIDDEN + FFN) * 3 / 2}, {TUNING_VERA, 4 + KV + 4 + HIDDEN})
 {
-    ROWS(cases, enum tuning tuning; double want) = {{TUNING_ADALORA, 4 * (HIDDEN + KV + 1) + 4 * (FFN + HIDDEN + 1)},
-                                                    {TUNING_IA3, KV + FFN},
-                                                    {TUNING_OFT, (HIDDEN + FFN) * 3 / 2},
-                                                    {TUNING_VERA, 4 + KV + 4 + HIDDEN}};
-    struct training_plan plan = lora;
-    plan.lora_targets = TARGET_K | TARGET_DOWN;
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        plan.tuning = cases[i].tuning;
-        assert_close(predict(llama(), plan, "hf-trainer").trainable, LAYERS * cases[i].want, 0);
-    }
+    assert_close(trainable_of(BUT(lora, it.lora_targets = TARGET_K | TARGET_DOWN, it.tuning = row->tuning)),
+                 LAYERS * row->want, 0);
 }
 
 TEST(memory_predict__lora_on_experts__one_of_each)
 {
     struct architecture a = llama();
-    struct training_plan plan = lora;
     set_experts(&a, 8, 2, 0);
-    plan.lora_targets = TARGET_UP;
-    assert_close(predict(a, plan, "hf-trainer").trainable, LAYERS * 8 * 4 * (HIDDEN + FFN), 0);
+    assert_close(predict(a, BUT(lora, it.lora_targets = TARGET_UP), "hf-trainer").trainable,
+                 LAYERS * 8 * 4 * (HIDDEN + FFN), 0);
 }
 
 /* Returns what is held on every rank: frozen weights alone, and 16 bytes for each parameter of adapters in fp32. */
@@ -99,13 +99,11 @@ TEST(memory_predict__quantised__bytes_of_states)
                                                    [QUANTIZATION_HQQ] = 0.5625,
                                                    [QUANTIZATION_TORCHAO_INT4] = 0.53125,
                                                    [QUANTIZATION_TORCHAO_INT8] = 1};
-    struct training_plan plan = lora;
-    for (int q = 0; q < QUANTIZATION_END; q++) {
-        plan.quantization = (enum quantization)q;
-        assert_close(states_of(plan), bytes[q] * blocks + 2 * rest + 16 * adapters, 1e-12);
-    }
-    plan.quantization = QUANTIZATION_INT8;
-    assert_close(states_of(BUT(plan, it.kbit_preparation = true)), blocks + 4 * rest + 16 * adapters, 1e-12);
+    for (int q = 0; q < QUANTIZATION_END; q++)
+        assert_close(states_of(BUT(lora, it.quantization = (enum quantization)q)),
+                     bytes[q] * blocks + 2 * rest + 16 * adapters, 1e-12);
+    assert_close(states_of(BUT(lora, it.quantization = QUANTIZATION_INT8, it.kbit_preparation = true)),
+                 blocks + 4 * rest + 16 * adapters, 1e-12);
     assert_close(states_of(BUT(lora, it.zero_stage = 3, it.data = 4)), (2 * blocks + 2 * rest + 16 * adapters) / 4,
                  1e-12);
 }
@@ -113,14 +111,11 @@ TEST(memory_predict__quantised__bytes_of_states)
 /* A copy in the type of the weights, or in fp32 after the preparation, with its gradient and both moments. */
 TEST(memory_predict__modules_trained_whole__a_copy_with_its_states)
 {
-    struct training_plan plan = lora, saved = lora;
-    saved.saved_modules = SAVED_EMBEDDING | SAVED_HEAD;
-    assert_close(states_of(saved) - states_of(plan), 2 * VOCAB * HIDDEN * 8, 1e-9);
-    assert_close(predict(llama(), saved, "hf-trainer").trainable,
-                 predict(llama(), plan, "hf-trainer").trainable + 2 * VOCAB * HIDDEN, 0);
-    plan.quantization = saved.quantization = QUANTIZATION_NF4;
-    plan.kbit_preparation = saved.kbit_preparation = true;
-    assert_close(states_of(saved) - states_of(plan), 2 * VOCAB * HIDDEN * 16, 1e-9);
+    const struct training_plan saved = BUT(lora, it.saved_modules = SAVED_EMBEDDING | SAVED_HEAD);
+#define PREPARED(plan) BUT(plan, it.quantization = QUANTIZATION_NF4, it.kbit_preparation = true)
+    assert_close(states_of(saved) - states_of(lora), 2 * VOCAB * HIDDEN * 8, 1e-9);
+    assert_close(trainable_of(saved), trainable_of(lora) + 2 * VOCAB * HIDDEN, 0);
+    assert_close(states_of(PREPARED(saved)) - states_of(PREPARED(lora)), 2 * VOCAB * HIDDEN * 16, 1e-9);
 }
 
 /* tuning.h: with adapters in fp32 each target has a copy of its input; what is frozen keeps none. */
@@ -131,22 +126,21 @@ TEST(tuning_kept__llama__terms_of_the_header)
     struct memory_coefficients c = framework_find("hf-trainer")->memory;
     const double heads = 4 * (HIDDEN + KV), mlp = 6 * FFN;
     completed(&a, &plan);
-    assert_close(tuning_kept(&a, &plan, &c), 8 * HIDDEN + 12 * HIDDEN + heads + 4 * HIDDEN + mlp, 1e-12);
-    plan.norms = NORMS_FUSED;
-    assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 12 * HIDDEN + heads + 4 * HIDDEN + mlp, 1e-12);
-    plan.quantization = QUANTIZATION_NF4;
-    assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 2 * HIDDEN + heads + mlp, 1e-12);
-    plan.kbit_preparation = true; /* and so hidden states, in which 4-bit products answer, but not those in 8 */
-    assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 2 * HIDDEN + heads + 2 * mlp, 1e-12);
-    assert_close(tuning_passing(&a, &plan, &c), 12 * FFN, 1e-12);
-    plan.quantization = QUANTIZATION_INT8;
-    assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 2 * HIDDEN + heads + mlp, 1e-12);
-    plan.quantization = QUANTIZATION_NF4;
-    plan.kbit_preparation = false;
-    plan.lora_dropout = true;
-    assert_close(tuning_kept(&a, &plan, &c), 4 * HIDDEN + 9 * HIDDEN + heads + 3 * HIDDEN + mlp, 1e-12);
-    assert_close(tuning_passing(&a, &plan, &c), 6 * FFN, 1e-12);
-    assert_close(tuning_dense_matrices(&a, &plan, false), 2 * HIDDEN * FFN, 1e-12);
+#define KEPT(...) tuning_kept(&a, (struct training_plan[]){BUT(plan, __VA_ARGS__)}, &c)
+#define PASSING(...) tuning_passing(&a, (struct training_plan[]){BUT(plan, __VA_ARGS__)}, &c)
+#define NARROW it.norms = NORMS_FUSED, it.quantization
+    assert_close(KEPT((void)0), 8 * HIDDEN + 12 * HIDDEN + heads + 4 * HIDDEN + mlp, 1e-12);
+    assert_close(KEPT(it.norms = NORMS_FUSED), 4 * HIDDEN + 12 * HIDDEN + heads + 4 * HIDDEN + mlp, 1e-12);
+    assert_close(KEPT(NARROW = QUANTIZATION_NF4), 4 * HIDDEN + 2 * HIDDEN + heads + mlp, 1e-12);
+    /* prepared, and so hidden states, in which 4-bit products answer, but not those in 8 */
+    assert_close(KEPT(NARROW = QUANTIZATION_NF4, it.kbit_preparation = true), 6 * HIDDEN + heads + 2 * mlp, 1e-12);
+    assert_close(PASSING(NARROW = QUANTIZATION_NF4, it.kbit_preparation = true), 12 * FFN, 1e-12);
+    assert_close(KEPT(NARROW = QUANTIZATION_INT8, it.kbit_preparation = true), 6 * HIDDEN + heads + mlp, 1e-12);
+    assert_close(KEPT(NARROW = QUANTIZATION_NF4, it.lora_dropout = true),
+                 4 * HIDDEN + 9 * HIDDEN + heads + 3 * HIDDEN + mlp, 1e-12);
+    assert_close(PASSING(NARROW = QUANTIZATION_NF4, it.lora_dropout = true), 6 * FFN, 1e-12);
+    assert_close(tuning_dense_matrices(&a, (struct training_plan[]){BUT(plan, NARROW = QUANTIZATION_NF4)}, false),
+                 2 * HIDDEN * FFN, 1e-12);
 }
 
 /* transformers' softmax of scores is in fp32, of which every layer keeps 6 bytes in place of 2 unless it recomputes. */
@@ -215,32 +209,29 @@ TEST(memory_predict__frozen_layers__no_states_and_nothing_kept)
 
 /* GPT-BigCode's LayerNorms give fp32 under autocast, and bitsandbytes' 4-bit products answer in it: checkpoints are
  * twice as large, and as many bytes pass through device memory as where the model is prepared for k-bit training. */
-TEST(memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32)
+TEST_ROWS(memory_predict__layer_norms_before_4_bits__hidden_states_in_fp32,
+          (const char *framework; enum quantization quantization; bool rms_norm, wide),
+          {"hf-trainer", QUANTIZATION_NF4_DOUBLE, false, true}, {"hf-trainer", QUANTIZATION_NF4, false, true},
+          {"hf-trainer", QUANTIZATION_NF4, true, false}, {"hf-trainer", QUANTIZATION_GPTQ, false, false},
+          {"hf-trainer", QUANTIZATION_NONE, false, false}, {"deepspeed", QUANTIZATION_NF4, false, false})
 {
-    ROWS(cases, const char *framework; enum quantization quantization; bool rms_norm, wide) = {
-        {"hf-trainer", QUANTIZATION_NF4_DOUBLE, false, true}, {"hf-trainer", QUANTIZATION_NF4, false, true},
-        {"hf-trainer", QUANTIZATION_NF4, true, false},        {"hf-trainer", QUANTIZATION_GPTQ, false, false},
-        {"hf-trainer", QUANTIZATION_NONE, false, false},      {"deepspeed", QUANTIZATION_NF4, false, false},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct architecture a = gpt(LAYERS, (int64_t)HIDDEN, 8);
-        struct training_plan plan = lora, prepared;
-        const struct memory_coefficients *c = &framework_find(cases[i].framework)->memory;
-        a.rms_norm = cases[i].rms_norm;
-        plan.quantization = cases[i].quantization;
-        plan.recompute = RECOMPUTE_FULL;
-        completed(&a, &plan);
-        prepared = plan;
-        prepared.kbit_preparation = true;
-        assert_int_equal(tuning_is_wide(&a, &plan, c), cases[i].wide);
-        assert_true(tuning_is_wide(&a, &prepared, c));
-        double kept = predict(a, plan, cases[i].framework).most.terms[MEMORY_ACTIVATIONS];
-        double twice = predict(a, prepared, cases[i].framework).most.terms[MEMORY_ACTIVATIONS];
-        const double checkpoints = c->fragmentation * 2 * 32 * LAYERS * 2 * HIDDEN;
-        assert_close(twice - kept, cases[i].wide ? 0 : checkpoints, 1e-9);
-        double traffic = tuning_traffic(&a, &plan, c, 2), all = tuning_traffic(&a, &prepared, c, 2);
-        assert_close(all / traffic, cases[i].wide ? 1 : 2, 1e-12);
-    }
+    struct architecture a = gpt(LAYERS, (int64_t)HIDDEN, 8);
+    struct training_plan plan = lora, prepared;
+    const struct memory_coefficients *c = &framework_find(row->framework)->memory;
+    a.rms_norm = row->rms_norm;
+    plan.quantization = row->quantization;
+    plan.recompute = RECOMPUTE_FULL;
+    completed(&a, &plan);
+    prepared = plan;
+    prepared.kbit_preparation = true;
+    assert_int_equal(tuning_is_wide(&a, &plan, c), row->wide);
+    assert_true(tuning_is_wide(&a, &prepared, c));
+    double kept = predict(a, plan, row->framework).most.terms[MEMORY_ACTIVATIONS];
+    double twice = predict(a, prepared, row->framework).most.terms[MEMORY_ACTIVATIONS];
+    const double checkpoints = c->fragmentation * 2 * 32 * LAYERS * 2 * HIDDEN;
+    assert_close(twice - kept, row->wide ? 0 : checkpoints, 1e-9);
+    double traffic = tuning_traffic(&a, &plan, c, 2), all = tuning_traffic(&a, &prepared, c, 2);
+    assert_close(all / traffic, row->wide ? 1 : 2, 1e-12);
 }
 
 static void refused(struct training_plan plan, const char *expected)
@@ -254,37 +245,33 @@ static void refused(struct training_plan plan, const char *expected)
 
 /* Transformers' GPTBigCode: layers that recompute hand out a view of queries, keys and values, which is there with the
  * logits, and the loss widens nothing but what autocast does. */
-TEST(memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits)
+TEST_ROWS(memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits,
+          (const char *framework; int64_t kv_heads; bool parallel; enum tuning tuning; enum recompute recompute;
+           enum loss_kernel loss; double per_logit, cache, hidden),
+          {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 6, 2, 2},
+          {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_FUSED, 4, 2, 2},
+          {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_NONE, LOSS_EAGER, 6, 0, 2},
+          {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_EAGER, 12, 4, 6},
+          {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_FUSED, 8, 4, 6},
+          {"hf-trainer", 1, true, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
+          {"hf-trainer", 8, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
+          {"torchtitan", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 0, 0, 2})
 {
-    ROWS(cases, const char *framework; int64_t kv_heads; bool parallel; enum tuning tuning; enum recompute recompute;
-         enum loss_kernel loss; double per_logit, cache, hidden) = {
-        {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 6, 2, 2},
-        {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_FUSED, 4, 2, 2},
-        {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_NONE, LOSS_EAGER, 6, 0, 2},
-        {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_EAGER, 12, 4, 6},
-        {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_FUSED, 8, 4, 6},
-        {"hf-trainer", 1, true, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
-        {"hf-trainer", 8, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
-        {"torchtitan", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 0, 0, 2},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct architecture a = gpt(LAYERS, (int64_t)HIDDEN, 8);
-        struct training_plan plan = {.sequence = 32, .micro_batch = 512, .flash_attention = true};
-        const struct memory_coefficients *c = &framework_find(cases[i].framework)->memory;
-        double logit = cases[i].per_logit > 0 ? cases[i].per_logit : c->logit_bytes + c->logit_slack;
-        if (cases[i].tuning == TUNING_LORA)
-            plan = lora;
-        plan.quantization = cases[i].tuning == TUNING_LORA ? QUANTIZATION_NF4 : QUANTIZATION_NONE;
-        plan.recompute = cases[i].recompute;
-        plan.loss = cases[i].loss;
-        plan.micro_batch = 512;
-        a.kv_heads = cases[i].kv_heads;
-        a.parallel_blocks = cases[i].parallel;
-        double queries_keys_and_values = HIDDEN + 2 * HIDDEN / 8;
-        double of_token =
-            logit * (double)a.vocab + cases[i].hidden * HIDDEN + LAYERS * cases[i].cache * queries_keys_and_values;
-        assert_close(predict(a, plan, cases[i].framework).most.terms[MEMORY_LOGITS], 512 * 32 * of_token, 1e-9);
-    }
+    struct architecture a = gpt(LAYERS, (int64_t)HIDDEN, 8);
+    struct training_plan plan = {.sequence = 32, .micro_batch = 512, .flash_attention = true};
+    const struct memory_coefficients *c = &framework_find(row->framework)->memory;
+    double logit = row->per_logit > 0 ? row->per_logit : c->logit_bytes + c->logit_slack;
+    if (row->tuning == TUNING_LORA)
+        plan = lora;
+    plan.quantization = row->tuning == TUNING_LORA ? QUANTIZATION_NF4 : QUANTIZATION_NONE;
+    plan.recompute = row->recompute;
+    plan.loss = row->loss;
+    plan.micro_batch = 512;
+    a.kv_heads = row->kv_heads;
+    a.parallel_blocks = row->parallel;
+    double queries_keys_and_values = HIDDEN + 2 * HIDDEN / 8;
+    double of_token = logit * (double)a.vocab + row->hidden * HIDDEN + LAYERS * row->cache * queries_keys_and_values;
+    assert_close(predict(a, plan, row->framework).most.terms[MEMORY_LOGITS], 512 * 32 * of_token, 1e-9);
 }
 
 /* What reads logits in 16 bits keeps half; those of a model prepared for k-bit training are in fp32. */
@@ -292,18 +279,13 @@ TEST(memory_predict__narrow_loss__half_of_the_logits)
 {
     const double logits = 512 * 32 * VOCAB;
     for (int prepared = 0; prepared < 2; prepared++) {
-        struct training_plan plan = lora;
-        plan.recompute = RECOMPUTE_FULL;
-        plan.quantization = QUANTIZATION_NF4;
-        plan.kbit_preparation = prepared;
-        plan.micro_batch = 512;
-        const double wide = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
+        struct training_plan plan = BUT(lora, it.recompute = RECOMPUTE_FULL, it.quantization = QUANTIZATION_NF4,
+                                        it.kbit_preparation = prepared, it.micro_batch = 512);
+        const double wide = term(plan, "deepspeed", MEMORY_LOGITS);
         plan.narrow_loss = true;
-        const double narrow = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
-        assert_close(wide - narrow, prepared ? 0 : 6 * logits, 1e-9);
+        assert_close(wide - term(plan, "deepspeed", MEMORY_LOGITS), prepared ? 0 : 6 * logits, 1e-9);
         plan.loss = LOSS_FUSED;
-        const double fused = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
-        assert_close(wide - fused, 4 * logits, 1e-9);
+        assert_close(wide - term(plan, "deepspeed", MEMORY_LOGITS), 4 * logits, 1e-9);
     }
 }
 
@@ -311,54 +293,40 @@ TEST(memory_predict__narrow_loss__half_of_the_logits)
 TEST(memory_predict__gradients_of_fsdp__whole_while_accumulated)
 {
     PLAN(plan, .data = 8, .zero_stage = 3, .sequence = 32, .micro_batches = 2, .recompute = RECOMPUTE_FULL);
-    const struct memory_prediction whole = predict(llama(), plan, "hf-trainer");
-    assert_close(whole.most.terms[MEMORY_UNSHARDED], 2 * whole.most.parameters, 1e-9);
-    plan.syncs_each_batch = true;
-    assert_true(predict(llama(), plan, "hf-trainer").most.terms[MEMORY_UNSHARDED] == 0);
-    plan.syncs_each_batch = false;
-    assert_true(predict(llama(), plan, "fsdp").most.terms[MEMORY_UNSHARDED] == 0);
-    assert_true(predict(llama(), BUT(plan, it.micro_batches = 1), "hf-trainer").most.terms[MEMORY_UNSHARDED] == 0);
+    const struct memory_stage whole = predict(llama(), plan, "hf-trainer").most;
+    assert_close(whole.terms[MEMORY_UNSHARDED], 2 * whole.parameters, 1e-9);
+    assert_true(term(BUT(plan, it.syncs_each_batch = true), "hf-trainer", MEMORY_UNSHARDED) == 0);
+    assert_true(term(plan, "fsdp", MEMORY_UNSHARDED) == 0);
+    assert_true(term(BUT(plan, it.micro_batches = 1), "hf-trainer", MEMORY_UNSHARDED) == 0);
 }
 
 /* FSDP gathers weights in fp32 in the 16 bits of its products. */
 TEST(memory_predict__sharded_adapters_over_fp32_weights__gathered_in_16_bits)
 {
-    struct training_plan plan = lora;
-    plan.data = 8;
-    plan.zero_stage = 3;
-    const double narrow = predict(llama(), plan, "hf-trainer").most.terms[MEMORY_BUFFERS];
+    struct training_plan plan = BUT(lora, it.data = 8, it.zero_stage = 3);
+    const double narrow = term(plan, "hf-trainer", MEMORY_BUFFERS);
     plan.weights = WEIGHTS_FP32;
-    assert_close(predict(llama(), plan, "hf-trainer").most.terms[MEMORY_BUFFERS], narrow, 1e-12);
+    assert_close(term(plan, "hf-trainer", MEMORY_BUFFERS), narrow, 1e-12);
     plan.precision = PRECISION_FP32;
-    assert_close(predict(llama(), plan, "hf-trainer").most.terms[MEMORY_BUFFERS], 2 * narrow, 1e-12);
+    assert_close(term(plan, "hf-trainer", MEMORY_BUFFERS), 2 * narrow, 1e-12);
 }
 
 /* A loop that has a pass's output until the next one's: its logits in fp32, and the keys and values of all layers. At
  * the loss there are those of two passes, but where what layers keep has the later ones anyway. */
-TEST(memory_predict__held_outputs__logits_and_cache_of_the_pass_before)
+TEST_ROWS(memory_predict__held_outputs__logits_and_cache_of_the_pass_before,
+          (enum held_outputs held; enum recompute recompute; enum loss_kernel loss; double logits, caches; bool narrow),
+          {HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 4, 0, false}, {HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 2, 0, true},
+          {HELD_CACHE, RECOMPUTE_FULL, LOSS_EAGER, 4, 2, false}, {HELD_CACHE, RECOMPUTE_NONE, LOSS_EAGER, 4, 1, false},
+          {HELD_CACHE, RECOMPUTE_FULL, LOSS_LINEAR, 0, 2, false})
 {
-    ROWS(cases, enum held_outputs held; enum recompute recompute; enum loss_kernel loss; double logits, caches;
-         bool narrow) = {
-        {HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 4, 0, false}, {HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 2, 0, true},
-        {HELD_CACHE, RECOMPUTE_FULL, LOSS_EAGER, 4, 2, false},  {HELD_CACHE, RECOMPUTE_NONE, LOSS_EAGER, 4, 1, false},
-        {HELD_CACHE, RECOMPUTE_FULL, LOSS_LINEAR, 0, 2, false},
-    };
     const double cache = LAYERS * 2 * 2 * 2 * HIDDEN / 8; /* of a token, of two heads of eight */
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct training_plan plan = lora;
-        plan.recompute = cases[i].recompute;
-        plan.loss = cases[i].loss;
-        plan.narrow_loss = cases[i].narrow;
-        plan.micro_batch = 512;
-        const double none = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
-        plan.held = cases[i].held;
-        const double held = predict(llama(), plan, "deepspeed").most.terms[MEMORY_LOGITS];
-        assert_close(held - none, 512 * 32 * (cases[i].logits * VOCAB + cases[i].caches * cache), 1e-9);
-        plan.pipeline = 2;
-        const double stages = predict(llama(), BUT(plan, it.held = HELD_NONE), "deepspeed").most.bytes;
-        plan.held = cases[i].held;
-        assert_close(predict(llama(), plan, "deepspeed").most.bytes, stages, 1e-12);
-    }
+    struct training_plan plan = BUT(lora, it.recompute = row->recompute, it.loss = row->loss,
+                                    it.narrow_loss = row->narrow, it.micro_batch = 512);
+    struct training_plan held = BUT(plan, it.held = row->held);
+    assert_close(term(held, "deepspeed", MEMORY_LOGITS) - term(plan, "deepspeed", MEMORY_LOGITS),
+                 512 * 32 * (row->logits * VOCAB + row->caches * cache), 1e-9);
+    plan.pipeline = held.pipeline = 2;
+    assert_close(predict(llama(), held, "deepspeed").most.bytes, predict(llama(), plan, "deepspeed").most.bytes, 1e-12);
 }
 
 TEST(plan_complete__adapters_without_what_they_need__refused)
@@ -366,33 +334,30 @@ TEST(plan_complete__adapters_without_what_they_need__refused)
     refused(BUT(lora, it.lora_targets = 0), "adapters need lora_targets, the modules to which they are added");
     refused(BUT(lora, it.lora_rank = 0), "adapters need lora_rank");
     refused(BUT(lora, it.frozen_layers = 1), "frozen_layers has no effect, because adapters freeze all layers");
-    struct training_plan plan = lora;
-    plan.recompute = RECOMPUTE_OPERATIONS;
-    refused(plan, "selective recomputation by operation or module is not known for adapters");
-    plan = (struct training_plan){.sequence = 32, .quantization = QUANTIZATION_NF4};
-    refused(plan, "quantization and kbit_preparation need peft");
-    plan = (struct training_plan){.sequence = 32, .mean_tokens = 16};
-    refused(plan, "mean_tokens, the average number of tokens in a sequence, needs padding_free");
+    refused(BUT(lora, it.recompute = RECOMPUTE_OPERATIONS),
+            "selective recomputation by operation or module is not known for adapters");
+    refused(PLANNED(.sequence = 32, .quantization = QUANTIZATION_NF4), "quantization and kbit_preparation need peft");
+    refused(PLANNED(.sequence = 32, .mean_tokens = 16),
+            "mean_tokens, the average number of tokens in a sequence, needs padding_free");
+}
+
+static void assert_same_memory(struct training_plan plan, struct training_plan other)
+{
+    assert_close(predict(llama(), plan, "hf-trainer").most.bytes, predict(llama(), other, "hf-trainer").most.bytes, 0);
 }
 
 /* Without the mean, sequences count as full. */
 TEST(plan_complete__padding_free_of_unknown_length__in_full)
 {
-    struct training_plan full = {.sequence = 32, .micro_batch = 2}, free_of = full;
-    free_of.padding_free = true;
-    assert_close(predict(llama(), free_of, "hf-trainer").most.bytes, predict(llama(), full, "hf-trainer").most.bytes,
-                 0);
+    PLAN(full, .sequence = 32, .micro_batch = 2);
+    assert_same_memory(BUT(full, it.padding_free = true), full);
 }
 
 /* A sweep over peft has the keys of adapters beside peft = "full", too. */
 TEST(plan_complete__keys_of_adapters_without_any__not_read)
 {
-    struct architecture a = llama();
-    struct training_plan plan = lora, without = {.sequence = lora.sequence, .micro_batch = lora.micro_batch};
-    plan.tuning = TUNING_FULL;
-    plan.lora_dropout = true;
-    without.flash_attention = lora.flash_attention;
-    assert_close(predict(a, plan, "hf-trainer").most.bytes, predict(a, without, "hf-trainer").most.bytes, 0);
+    assert_same_memory(BUT(lora, it.tuning = TUNING_FULL, it.lora_dropout = true),
+                       PLANNED(.sequence = 32, .micro_batch = 2, .flash_attention = true));
 }
 
 /* Frozen matrices have no gradients of their own; a leading frozen layer has no backward pass at all. */
@@ -431,45 +396,37 @@ static double seconds_of(struct training_plan plan)
 
 TEST(step_predict__adapters__between_a_forward_pass_and_all)
 {
-    struct training_plan full = {.flash_attention = true}, frozen = full, quantised = lora, prepared, dropped = lora;
-    frozen.frozen_layers = LAYERS;
-    quantised.quantization = QUANTIZATION_NF4;
-    prepared = quantised;
-    prepared.kbit_preparation = dropped.lora_dropout = true;
-    assert_true(seconds_of(lora) < seconds_of(full));
-    assert_true(seconds_of(frozen) < seconds_of(lora));
-    assert_true(seconds_of(frozen) < seconds_of(quantised));
-    assert_true(seconds_of(dropped) > seconds_of(lora));
-    assert_true(seconds_of(prepared) > seconds_of(quantised));
+    const struct training_plan quantised = BUT(lora, it.quantization = QUANTIZATION_NF4);
+    const double full = seconds_of(PLANNED(.flash_attention = true)), with = seconds_of(lora);
+    const double frozen = seconds_of(PLANNED(.flash_attention = true, .frozen_layers = LAYERS));
+    assert_true(with < full && frozen < with && frozen < seconds_of(quantised));
+    assert_true(seconds_of(BUT(lora, it.lora_dropout = true)) > with);
+    assert_true(seconds_of(BUT(quantised, it.kbit_preparation = true)) > seconds_of(quantised));
 }
 
 /* Bytes per number of an input and an output of peft's layers, forward and backward. */
 TEST(tuning_traffic__of_one_target__bytes)
 {
     struct architecture a = llama();
-    struct training_plan plan = lora;
+    struct training_plan plan = BUT(lora, it.lora_targets = TARGET_O);
     const struct memory_coefficients *c = &framework_find("hf-trainer")->memory;
-    plan.lora_targets = TARGET_O;
+    const struct memory_coefficients *narrow = &framework_find("megatron")->memory; /* adapters in 2 bytes: no copies */
     completed(&a, &plan);
     double h = (double)a.hidden;
-    assert_close(tuning_traffic(&a, &plan, c, 1), h * (10 + 28 + 20 + 28), 1e-12);
-    assert_close(tuning_traffic(&a, &plan, c, 2), h * (2 * (10 + 28) + 20 + 28), 1e-12);
-    plan.lora_dropout = true;
-    assert_close(tuning_traffic(&a, &plan, c, 1), h * (19 + 28 + 29 + 28), 1e-12);
-    const struct memory_coefficients *narrow = &framework_find("megatron")->memory; /* adapters in 2 bytes: no copies */
-    assert_close(tuning_traffic(&a, &plan, narrow, 1), h * (7 + 12 + 15 + 8), 1e-12);
-    plan.autocasts = true; /* what is widened for adapters in fp32 is narrowed again */
-    assert_close(tuning_traffic(&a, &plan, c, 1), h * (23 + 12 + 31 + 8), 1e-12);
-    plan.quantization = QUANTIZATION_NF4;
-    assert_close(tuning_traffic(&a, &plan, c, 1), h * (7 + 16 + 15 + 8), 1e-12);
-    plan.adapters = ADAPTERS_FUSED;
-    plan.lora_dropout = false;
-    assert_close(tuning_traffic(&a, &plan, c, 2), h * (2 * (2 + 8) + 20 + 6), 1e-12);
-    plan.adapters = ADAPTERS_FRAMEWORK;
-    plan.lora_dropout = plan.kbit_preparation = true;
-    assert_close(tuning_traffic(&a, &plan, c, 1), 2 * h * (7 + 16 + 15 + 8), 1e-12);
-    plan.tuning = TUNING_FULL;
-    assert_true(tuning_traffic(&a, &plan, c, 1) == 0);
+#define TRAFFIC(c, passes, ...) (tuning_traffic(&a, (struct training_plan[]){BUT(plan, __VA_ARGS__)}, c, passes) / h)
+#define DROPPED it.lora_dropout = true
+#define CAST it.autocasts = true
+#define IN_4_BITS it.autocasts = true, it.quantization = QUANTIZATION_NF4
+    assert_close(TRAFFIC(c, 1, (void)0), 10 + 28 + 20 + 28, 1e-12);
+    assert_close(TRAFFIC(c, 2, (void)0), 2 * (10 + 28) + 20 + 28, 1e-12);
+    assert_close(TRAFFIC(c, 1, DROPPED), 19 + 28 + 29 + 28, 1e-12);
+    assert_close(TRAFFIC(narrow, 1, DROPPED), 7 + 12 + 15 + 8, 1e-12);
+    /* what is widened for adapters in fp32 is narrowed again */
+    assert_close(TRAFFIC(c, 1, DROPPED, CAST), 23 + 12 + 31 + 8, 1e-12);
+    assert_close(TRAFFIC(c, 1, DROPPED, IN_4_BITS), 7 + 16 + 15 + 8, 1e-12);
+    assert_close(TRAFFIC(c, 2, IN_4_BITS, it.adapters = ADAPTERS_FUSED), 2 * (2 + 8) + 20 + 6, 1e-12);
+    assert_close(TRAFFIC(c, 1, DROPPED, IN_4_BITS, it.kbit_preparation = true), 2 * (7 + 16 + 15 + 8), 1e-12);
+    assert_true(TRAFFIC(c, 1, DROPPED, IN_4_BITS, it.tuning = TUNING_FULL) == 0);
 }
 
 static int decode(const char *peft, const char *targets, struct subject *s, struct error *e)
@@ -503,23 +460,21 @@ TEST(inputs_decode__adapters__targets_by_their_names)
 
 static double kept_of(struct architecture a)
 {
-    struct training_plan plan = {.sequence = 32, .flash_attention = true};
+    PLAN(plan, .sequence = 32, .flash_attention = true);
     completed(&a, &plan);
     return layer_memory_kept(&a, &plan, &framework_find("megatron")->memory) / 32;
 }
 
 TEST(layer_memory_kept__norms_and_parallel_blocks__what_they_read)
 {
-    const double usual = kept_of(llama());
-    struct architecture a = llama();
-    a.norms_per_layer = 4;
-    assert_close(kept_of(a) - usual, 4 * HIDDEN, 1e-9);
-    a = llama();
-    a.parallel_blocks = true;
-    assert_close(usual - kept_of(a), 4 * HIDDEN, 1e-9);
-    a = llama();
-    a.qk_norm = QK_NORM_HEAD;
-    assert_close(kept_of(a) - usual, 2 * (HIDDEN + KV), 1e-9);
+    const struct architecture usual = llama();
+    struct architecture norms = usual, parallel = usual, of_heads = usual;
+    norms.norms_per_layer = 4;
+    parallel.parallel_blocks = true;
+    of_heads.qk_norm = QK_NORM_HEAD;
+    assert_close(kept_of(norms) - kept_of(usual), 4 * HIDDEN, 1e-9);
+    assert_close(kept_of(usual) - kept_of(parallel), 4 * HIDDEN, 1e-9);
+    assert_close(kept_of(of_heads) - kept_of(usual), 2 * (HIDDEN + KV), 1e-9);
 }
 
 /* The inputs of attention's adapters are there already; the MLP's two are not. */
