@@ -276,22 +276,18 @@ TEST(synonyms__placeholder_and_rule__read_the_other_key)
     "zero_optimization.contiguous_gradients = [false, true]\n"                                                         \
     "zero_optimization.allgather_partitions = [true, false]\n"
 
-TEST(inert__plans__as_many_jobs_as_differ)
+TEST_ROWS(inert__plans__as_many_jobs_as_differ, (const char *plan; int64_t matched, jobs),
+          {"zero_optimization.stage = 3\n" KNOBS, 144, 24}, {"zero_optimization.stage = 0\n" KNOBS, 144, 1},
+          {"zero_optimization.stage = 2\n" KNOBS, 144, 144},
+          {"zero_stage = 1\npp = [1, 2]\noverlap_comm = [true, false]\n", 4, 3}, /* off with a pipeline */
+          {"zero_stage = 3\nhpz_partition_size = [0, 1, 2]\n", 3, 2},
+          /* off in two ways */)
 {
-    ROWS(plans, const char *plan; int64_t matched, jobs) = {
-        {"zero_optimization.stage = 3\n" KNOBS, 144, 24},
-        {"zero_optimization.stage = 0\n" KNOBS, 144, 1},
-        {"zero_optimization.stage = 2\n" KNOBS, 144, 144},
-        {"zero_stage = 1\npp = [1, 2]\noverlap_comm = [true, false]\n", 4, 3}, /* off with a pipeline */
-        {"zero_stage = 3\nhpz_partition_size = [0, 1, 2]\n", 3, 2},            /* off in two ways */
-    };
-    for (size_t i = 0; i < LENGTH(plans); i++) {
-        HELD(built) b = build_plan("", plans[i].plan);
-        HELD(plan) p = plan_of(&b);
-        assert_int_equal(p.match.matched, plans[i].matched);
-        assert_int_equal(p.jobs, plans[i].jobs);
-        assert_int_equal(p.duplicates, plans[i].matched - plans[i].jobs);
-    }
+    HELD(built) b = build_plan("", row->plan);
+    HELD(plan) p = plan_of(&b);
+    assert_int_equal(p.match.matched, row->matched);
+    assert_int_equal(p.jobs, row->jobs);
+    assert_int_equal(p.duplicates, row->matched - row->jobs);
 }
 
 static struct hash128 only_key(const char *text)

@@ -84,36 +84,34 @@ TEST_APART(render__dotted_short_and_table_keys__laid_over_the_base)
                    "  \"scheduler\": {\n    \"type\": \"WarmupLR\"\n  }\n}\n");
 }
 
-TEST_APART(render__batch__third_completed_and_checked)
+TEST_ROWS_APART(render__batch__third_completed_and_checked, (const char *spec, *expected),
+                {"\"train_batch_size\":64,\"micro_batch\":4", "\"gradient_accumulation_steps\": 4"},
+                {"\"train_batch_size\":64,\"gradient_accumulation_steps\":8", "\"train_micro_batch_size_per_gpu\": 2"},
+                {"\"micro_batch\":4,\"gradient_accumulation_steps\":2", "\"train_batch_size\": 32"},
+                {"\"micro_batch\":4", "\"train_batch_size\": 16"},
+                {"\"global_batch\":64", "\"train_micro_batch_size_per_gpu\": 16"},
+                {"\"micro_batch\":4,\"dp\":2", "\"train_batch_size\": 8"},
+                {"\"micro_batch\":4,\"sequence_parallel_size\":2", "\"train_batch_size\": 8"},
+                {"\"train_batch_size\":64,\"micro_batch\":3",
+                 "the batch sizes contradict each other: train_batch_size 64, "
+                 "train_micro_batch_size_per_gpu 3, data-parallel size 4"},
+                {"\"train_batch_size\":2",
+                 "the batch sizes contradict each other: train_batch_size 2, data-parallel size 4"},
+                {"\"train_batch_size\":64,\"micro_batch\":4,\"gradient_accumulation\":2",
+                 "the batch sizes contradict each other: train_batch_size 64, train_micro_batch_size_per_gpu 4, "
+                 "gradient_accumulation_steps 2, data-parallel size 4"},
+                {"\"zero_stage\":1", "\"gradient_accumulation_steps\": null"},
+                {"\"train_batch_size\":64", "\"gradient_accumulation_steps\": 1"},
+                {"\"micro_batch\":0", "train_micro_batch_size_per_gpu must be a whole number above 0"},
+                {"\"micro_batch\":\"auto\",\"train_batch_size\":64", "\"train_micro_batch_size_per_gpu\": \"auto\""})
 {
-    ROWS(cases, const char *spec, *expected) = {
-        {"\"train_batch_size\":64,\"micro_batch\":4", "\"gradient_accumulation_steps\": 4"},
-        {"\"train_batch_size\":64,\"gradient_accumulation_steps\":8", "\"train_micro_batch_size_per_gpu\": 2"},
-        {"\"micro_batch\":4,\"gradient_accumulation_steps\":2", "\"train_batch_size\": 32"},
-        {"\"micro_batch\":4", "\"train_batch_size\": 16"},
-        {"\"global_batch\":64", "\"train_micro_batch_size_per_gpu\": 16"},
-        {"\"micro_batch\":4,\"dp\":2", "\"train_batch_size\": 8"},
-        {"\"micro_batch\":4,\"sequence_parallel_size\":2", "\"train_batch_size\": 8"},
-        {"\"train_batch_size\":64,\"micro_batch\":3", "the batch sizes contradict each other: train_batch_size 64, "
-                                                      "train_micro_batch_size_per_gpu 3, data-parallel size 4"},
-        {"\"train_batch_size\":2", "the batch sizes contradict each other: train_batch_size 2, data-parallel size 4"},
-        {"\"train_batch_size\":64,\"micro_batch\":4,\"gradient_accumulation\":2",
-         "the batch sizes contradict each other: train_batch_size 64, train_micro_batch_size_per_gpu 4, "
-         "gradient_accumulation_steps 2, data-parallel size 4"},
-        {"\"zero_stage\":1", "\"gradient_accumulation_steps\": null"},
-        {"\"train_batch_size\":64", "\"gradient_accumulation_steps\": 1"},
-        {"\"micro_batch\":0", "train_micro_batch_size_per_gpu must be a whole number above 0"},
-        {"\"micro_batch\":\"auto\",\"train_batch_size\":64", "\"train_micro_batch_size_per_gpu\": \"auto\""},
-    };
     put("ds.json", "{\"gradient_accumulation_steps\": null}"); /* not given */
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *specs = xasprintf("{\"cluster_spec\":{\"num_hosts\":1,\"num_devices_per_host\":4},"
-                                      "\"parallel_spec\":{%s}}",
-                                      cases[i].spec);
-        OWNED char *text = render(FILE_OF(""), specs);
-        if (!strstr(text, cases[i].expected))
-            fail_msg("case %zu: no %s in %s", i, cases[i].expected, text);
-    }
+    OWNED char *specs = xasprintf("{\"cluster_spec\":{\"num_hosts\":1,\"num_devices_per_host\":4},"
+                                  "\"parallel_spec\":{%s}}",
+                                  row->spec);
+    OWNED char *text = render(FILE_OF(""), specs);
+    if (!strstr(text, row->expected))
+        fail_msg("no %s in %s", row->expected, text);
 }
 
 TEST_APART(render__auto__kept_or_resolved)
@@ -193,46 +191,39 @@ TEST_APART(open__bad_base__one_sentence_with_a_place)
     assert_non_null(strstr(text, "test.toml:3:10: [deepspeed] config: "));
 }
 
-TEST_APART(open__two_names_of_one_key__refused_wherever_they_stand)
+TEST_ROWS_APART(
+    open__two_names_of_one_key__refused_wherever_they_stand, (const char *base, *specs, *expected),
+    {"{\"zero_optimization\": {\"stage3_prefetch_bucket_size\": 1,\n  \"prefetch_bucket_size\": [1, 2]}}", "",
+     "ds.json:2:3: zero_optimization has both \"prefetch_bucket_size\" and \"stage3_prefetch_bucket_size\", names "
+     "of "
+     "one key; write \"stage3_prefetch_bucket_size\" alone; DeepSpeed refuses it (runtime/zero/config.py)"},
+    {"{\"tensor_parallel\": {\"kernel_inject\": true, \"replace_with_kernel_inject\": true}}", "",
+     "write \"kernel_inject\" alone"},
+    {"{\"zero_optimization\": {\"cpu_offload\": true}}",
+     "[parallel_spec]\n\"zero_optimization.offload_optimizer.device\" = [\"cpu\", \"none\"]\n",
+     "test.toml:5:1: `zero_optimization.offload_optimizer.device`: zero_optimization has both "
+     "\"offload_optimizer\" and "
+     "\"cpu_offload\", names of one key; write \"offload_optimizer\" alone"})
 {
-    ROWS(cases, const char *base, *specs, *expected) = {
-        {"{\"zero_optimization\": {\"stage3_prefetch_bucket_size\": 1,\n  \"prefetch_bucket_size\": [1, 2]}}", "",
-         "ds.json:2:3: zero_optimization has both \"prefetch_bucket_size\" and \"stage3_prefetch_bucket_size\", names "
-         "of "
-         "one key; write \"stage3_prefetch_bucket_size\" alone; DeepSpeed refuses it (runtime/zero/config.py)"},
-        {"{\"tensor_parallel\": {\"kernel_inject\": true, \"replace_with_kernel_inject\": true}}", "",
-         "write \"kernel_inject\" alone"},
-        {"{\"zero_optimization\": {\"cpu_offload\": true}}",
-         "[parallel_spec]\n\"zero_optimization.offload_optimizer.device\" = [\"cpu\", \"none\"]\n",
-         "test.toml:5:1: `zero_optimization.offload_optimizer.device`: zero_optimization has both "
-         "\"offload_optimizer\" and "
-         "\"cpu_offload\", names of one key; write \"offload_optimizer\" alone"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *file = xasprintf(FILE_OF("%s"), cases[i].specs);
-        put("ds.json", cases[i].base);
-        OWNED char *text = error_of(file);
-        if (!strstr(text, cases[i].expected))
-            fail_msg("case %zu: %s", i, text);
-    }
+    OWNED char *file = xasprintf(FILE_OF("%s"), row->specs);
+    put("ds.json", row->base);
+    OWNED char *text = error_of(file);
+    if (!strstr(text, row->expected))
+        fail_msg("%s", text);
 }
 
-TEST_APART(open__two_names_of_one_key_one_auto_or_no_model__accepted)
+TEST_ROWS_APART(open__two_names_of_one_key_one_auto_or_no_model__accepted, (const char *text, *expected),
+                {"{\"zero_optimization\": {\"prefetch_bucket_size\": 1, \"stage3_prefetch_bucket_size\": \"auto\"}}",
+                 FILE_OF("")},
+                {"{\"tensor_parallel\": {\"kernel_inject\": true, \"replace_with_kernel_inject\": true}}",
+                 FILE_OF("version = \"0.14\"\n")})
 {
-    static const char *const cases[][2] = {
-        {"{\"zero_optimization\": {\"prefetch_bucket_size\": 1, \"stage3_prefetch_bucket_size\": \"auto\"}}",
-         FILE_OF("")},
-        {"{\"tensor_parallel\": {\"kernel_inject\": true, \"replace_with_kernel_inject\": true}}",
-         FILE_OF("version = \"0.14\"\n")},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct opened o;
-        struct error e = ERROR_INIT;
-        put("ds.json", cases[i][0]);
-        if (open_text(cases[i][1], &o, &e) < 0)
-            fail_msg("case %zu: %s", i, e.text);
-        close_all(&o);
-    }
+    struct opened o;
+    struct error e = ERROR_INIT;
+    put("ds.json", row->text);
+    if (open_text(row->expected, &o, &e) < 0)
+        fail_msg("%s", e.text);
+    close_all(&o);
 }
 
 TEST_APART(open__section_of_the_users_own__accepted)
@@ -313,24 +304,20 @@ TEST_APART(identity__base__content_counts_and_neither_path_nor_layout)
     assert_memory_not_equal(&first, &other, sizeof first);
 }
 
-TEST(arguments_and_placeholders__what_cannot_be__refused_with_a_hint)
+TEST_ROWS(arguments_and_placeholders__what_cannot_be__refused_with_a_hint, (const char *text, *expected),
+          {"[deepspeed.arg_mappings]\ntrain_batch_size = \"b\"\n[job]\ncommand = \"t x\"\n",
+           "test.toml:4:11: arg_mappings needs [job] command as a list of words"},
+          {"[deepspeed.arg_mappings]\ngradient_cliping = \"--clip\"\n[parallel_spec]\na = 1\n",
+           "test.toml:2:1: arg_mappings: a ds_config has no key \"gradient_cliping\"; did you mean "
+           "\"gradient_clipping\"?"},
+          {"[deepspeed.arg_mappings]\n\"optimiser.params.lr\" = \"lr\"\n[parallel_spec]\na = 1\n",
+           "has no key \"optimiser.params.lr\"; did you mean \"optimizer\"?"},
+          {"[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\na = 1\n",
+           "placeholder {ds_config} needs a [deepspeed] table"})
 {
-    static const char *const cases[][2] = {
-        {"[deepspeed.arg_mappings]\ntrain_batch_size = \"b\"\n[job]\ncommand = \"t x\"\n",
-         "test.toml:4:11: arg_mappings needs [job] command as a list of words"},
-        {"[deepspeed.arg_mappings]\ngradient_cliping = \"--clip\"\n[parallel_spec]\na = 1\n",
-         "test.toml:2:1: arg_mappings: a ds_config has no key \"gradient_cliping\"; did you mean "
-         "\"gradient_clipping\"?"},
-        {"[deepspeed.arg_mappings]\n\"optimiser.params.lr\" = \"lr\"\n[parallel_spec]\na = 1\n",
-         "has no key \"optimiser.params.lr\"; did you mean \"optimizer\"?"},
-        {"[job]\ncommand = [\"t\", \"{ds_config}\"]\n[parallel_spec]\na = 1\n",
-         "placeholder {ds_config} needs a [deepspeed] table"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *text = error_of(cases[i][0]);
-        if (!strstr(text, cases[i][1]))
-            fail_msg("case %zu: %s", i, text);
-    }
+    OWNED char *text = error_of(row->text);
+    if (!strstr(text, row->expected))
+        fail_msg("%s", text);
 }
 
 static char *mapped(const char *flag, const char *config, const char *const *command)

@@ -22,40 +22,31 @@ static char *resolved(const char *text)
 }
 
 /* Names become columns, or the first one that is wrong is told. */
-TEST(resolve__each_text__columns_or_a_hint)
+TEST_ROWS(resolve__each_text__columns_or_a_hint, (const char *text, *expected),
+          {"layers > 2", "(\"model\".\"layers\" > 2)"}, {"parallel_spec.tp*2", "(\"parallel_spec\".\"tp\"*2)"},
+          {"model.shared", "(\"model\".\"shared\")"},
+          {"zero_optimization.stage = 1", "(\"parallel_spec\".\"zero_optimization.stage\" = 1)"},
+          {"\"zero_optimization.stage\" = 1", "(\"parallel_spec\".\"zero_optimization.stage\" = 1)"},
+          {"quarter", "(((\"model\".\"layers\" / 2) / 2))"},
+          {"CASE WHEN lower('tp''s') IN ('x') THEN true ELSE NULL END",
+           "(CASE WHEN lower('tp''s') IN ('x') THEN true ELSE NULL END)"},
+          {"1.5e-3 + .5", "(1.5e-3 + .5)"},
+          {"CAST(layers AS INTEGER) = tp", "(CAST(\"model\".\"layers\" AS INTEGER) = \"parallel_spec\".\"tp\")"},
+          {"cast(tp as text) || layers", "(cast(\"parallel_spec\".\"tp\" as text) || \"model\".\"layers\")"},
+          {"name COLLATE nocase = 'A' AND tp",
+           "(\"model\".\"name\" COLLATE nocase = 'A' AND \"parallel_spec\".\"tp\")"},
+          /* The word behind it is a type; the one after that is a key again. */
+          {"CAST(layers AS layers) + layers", "(CAST(\"model\".\"layers\" AS layers) + \"model\".\"layers\")"},
+          {"AS + zzz", "unknown key `zzz`"}, {"layres = 2", "unknown key `layres` (did you mean `layers`?)"},
+          {"shared = 2", "ambiguous key `shared` (write model.shared or parallel_spec.shared)"},
+          {"zzz", "unknown key `zzz`"}, {"layers) OR (1", "there is one closing parenthesis too many"},
+          {"(layers", "a parenthesis is not closed"}, {"layers; DROP TABLE x", "`;` has no meaning in an expression"},
+          {"layers -- x", "an expression cannot contain comments"},
+          {"layers /* x */", "an expression cannot contain comments"}, {"?1", "`?` has no meaning in an expression"},
+          {"'open", "a string is not closed"}, {"\"open", "a quoted name is not closed"})
 {
-    static const char *const cases[][2] = {
-        {"layers > 2", "(\"model\".\"layers\" > 2)"},
-        {"parallel_spec.tp*2", "(\"parallel_spec\".\"tp\"*2)"},
-        {"model.shared", "(\"model\".\"shared\")"},
-        {"zero_optimization.stage = 1", "(\"parallel_spec\".\"zero_optimization.stage\" = 1)"},
-        {"\"zero_optimization.stage\" = 1", "(\"parallel_spec\".\"zero_optimization.stage\" = 1)"},
-        {"quarter", "(((\"model\".\"layers\" / 2) / 2))"},
-        {"CASE WHEN lower('tp''s') IN ('x') THEN true ELSE NULL END",
-         "(CASE WHEN lower('tp''s') IN ('x') THEN true ELSE NULL END)"},
-        {"1.5e-3 + .5", "(1.5e-3 + .5)"},
-        {"CAST(layers AS INTEGER) = tp", "(CAST(\"model\".\"layers\" AS INTEGER) = \"parallel_spec\".\"tp\")"},
-        {"cast(tp as text) || layers", "(cast(\"parallel_spec\".\"tp\" as text) || \"model\".\"layers\")"},
-        {"name COLLATE nocase = 'A' AND tp", "(\"model\".\"name\" COLLATE nocase = 'A' AND \"parallel_spec\".\"tp\")"},
-        /* The word behind it is a type; the one after that is a key again. */
-        {"CAST(layers AS layers) + layers", "(CAST(\"model\".\"layers\" AS layers) + \"model\".\"layers\")"},
-        {"AS + zzz", "unknown key `zzz`"},
-        {"layres = 2", "unknown key `layres` (did you mean `layers`?)"},
-        {"shared = 2", "ambiguous key `shared` (write model.shared or parallel_spec.shared)"},
-        {"zzz", "unknown key `zzz`"},
-        {"layers) OR (1", "there is one closing parenthesis too many"},
-        {"(layers", "a parenthesis is not closed"},
-        {"layers; DROP TABLE x", "`;` has no meaning in an expression"},
-        {"layers -- x", "an expression cannot contain comments"},
-        {"layers /* x */", "an expression cannot contain comments"},
-        {"?1", "`?` has no meaning in an expression"},
-        {"'open", "a string is not closed"},
-        {"\"open", "a quoted name is not closed"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *out = resolved(cases[i][0]);
-        assert_string_equal(out, cases[i][1]);
-    }
+    OWNED char *out = resolved(row->text);
+    assert_string_equal(out, row->expected);
 }
 
 TEST_ROWS(build__dangerous_expressions__refused_by_the_guard, (const char *require, *refused),

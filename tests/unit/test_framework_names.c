@@ -397,27 +397,23 @@ TEST(names__of_a_framework__as_the_inputs_that_they_mean)
 
 /* The last micro-batch of Composer and OLMo is what is left: ten sequences a rank in fours are three micro-batches, and
  * none is larger than those ten. Colossal-AI's batch is a rank's, which only a pipeline cuts. */
-TEST(names__batches__cut_into_micro_batches)
-{
 #define IN_FOUR "pp=4 micro_batch=2 gradient_accumulation=4"
-    ROWS(cases, const char *profile, *theirs, *ours) = {
-        {"torchtitan", "pp=4 local_batch_size=8 pipeline_parallel_microbatch_size=2", IN_FOUR},
-        {"torchtitan", "pp=4 local_batch_size=8 num_pp_microbatches=4", IN_FOUR},
-        {"torchtitan", "pp=4 num_tokens_per_microbatch_per_dp_rank=4096 num_pp_microbatches=4", IN_FOUR},
-        {"torchtitan", "pp=4 local_batch_size=8 global_batch_size=32 num_pp_microbatches=4", IN_FOUR},
-        {"llm-foundry", "micro_batch=4 global_batch=160", "micro_batch=4 gradient_accumulation=3"},
-        {"llm-foundry", "micro_batch=16 global_batch=160", "micro_batch=10"},
-        {"olmo", "micro_batch=4 global_batch=160", "micro_batch=4 gradient_accumulation=3"},
-        {"olmo", "micro_batch=16 global_batch=160", "micro_batch=10"},
-        {"colossalai", "pp=2 zero=1 batch_size=8 mbs=2", "pp=2 zero=1 micro_batch=2 gradient_accumulation=4"},
-        {"colossalai", "batch_size=8 mbs=2", "micro_batch=8"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct predicted theirs = predicted_with(cases[i].profile, "", cases[i].theirs, "");
-        struct predicted ours = predicted_with(cases[i].profile, "", cases[i].ours, "");
-        FAIL_WHERE(theirs.bytes != ours.bytes || theirs.seconds != ours.seconds, "%s: %s", cases[i].profile,
-                   cases[i].theirs);
-    }
+
+TEST_ROWS(names__batches__cut_into_micro_batches, (const char *profile, *theirs, *ours),
+          {"torchtitan", "pp=4 local_batch_size=8 pipeline_parallel_microbatch_size=2", IN_FOUR},
+          {"torchtitan", "pp=4 local_batch_size=8 num_pp_microbatches=4", IN_FOUR},
+          {"torchtitan", "pp=4 num_tokens_per_microbatch_per_dp_rank=4096 num_pp_microbatches=4", IN_FOUR},
+          {"torchtitan", "pp=4 local_batch_size=8 global_batch_size=32 num_pp_microbatches=4", IN_FOUR},
+          {"llm-foundry", "micro_batch=4 global_batch=160", "micro_batch=4 gradient_accumulation=3"},
+          {"llm-foundry", "micro_batch=16 global_batch=160", "micro_batch=10"},
+          {"olmo", "micro_batch=4 global_batch=160", "micro_batch=4 gradient_accumulation=3"},
+          {"olmo", "micro_batch=16 global_batch=160", "micro_batch=10"},
+          {"colossalai", "pp=2 zero=1 batch_size=8 mbs=2", "pp=2 zero=1 micro_batch=2 gradient_accumulation=4"},
+          {"colossalai", "batch_size=8 mbs=2", "micro_batch=8"})
+{
+    struct predicted theirs = predicted_with(row->profile, "", row->theirs, "");
+    struct predicted ours = predicted_with(row->profile, "", row->ours, "");
+    FAIL_WHERE(theirs.bytes != ours.bytes || theirs.seconds != ours.seconds, "%s: %s", row->profile, row->theirs);
 }
 
 TEST(names__fully_sharded_without_a_stage__is_sharded)

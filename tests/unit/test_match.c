@@ -24,62 +24,56 @@ static void assert_matches(const char *text, const char *expected)
 
 #define AUTO "[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n"
 
-TEST(match__each_text__combinations_matches_jobs_and_exclusions)
+TEST_ROWS(match__each_text__combinations_matches_jobs_and_exclusions,
+          (const char *text,
+           *expected), /* tp=1 on 1, tp=2 on 2, and the automatic plan, whose degree counts as one, on each of three. */
+          {"[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = [1, 2, 4]\n"
+           "[[parallel_spec]]\ntp = [1, 2]\n[[parallel_spec]]\nmicro_batch = 3\n",
+           "9 5 5 world-size 4/4"},
+          /* No cluster is one host with one device. */
+          {"[[parallel_spec]]\ntp = [1, 2]\n", "2 1 1 world-size 1/1"},
+          {"[sweep]\ndisable_rules = [\"world-size\"]\n[[parallel_spec]]\ntp = [1, 2]\n", "2 2 2 tp-within-node 1/1"},
+          /* Rules are total over NULL and zero: layers=2 zero=1 alone is excluded; without layers it is NULL. */
+          {"[[model]]\nlayers = [2, 4]\n[[model]]\nheads = 3\n[[parallel_spec]]\nzero = [0, 1]\n"
+           "[[rule]]\nname = \"divides\"\nrequire = \"layers % zero = 0\"\n"
+           "[[rule]]\nname = \"when\"\nwhen = \"zero = 1\"\nrequire = \"layers = 4\"\n",
+           "6 5 5 when 1/1"},
+          /* The first that fires, and each alone. */
+          {"[[model]]\na = [1, 2, 3, 4]\n[[parallel_spec]]\nb = [1, 2]\n"
+           "[[rule]]\nname = \"first\"\nrequire = \"a > 2\"\n"
+           "[[rule]]\nname = \"second\"\nrequire = \"a > 3 OR b = 2\"\n",
+           "8 3 3 first 4/4 second 1/3"},
+          /* Blocks without a key that differs: how many there are is no value of a key. */
+          {"[[cluster_spec]]\nca = 2\n[[cluster_spec]]\nca = 2\n[[training_spec]]\nta = [2, 12, 7]\n"
+           "[[parallel_spec]]\npa = 6\npc = [9, 8]\n[[rule]]\nname = \"r\"\nrequire = \"pa > ca\"\n",
+           "12 12 6"},
+          /* A warning excludes nothing. */
+          {"[[model]]\na = [1, 2]\n[[rule]]\nname = \"w\"\nlevel = \"warn\"\nrequire = \"a = 1\"\n", "2 2 2 w 1/1"},
+          {"[job]\ncommand = [\"x\", \"{tp}\"]\n" AUTO, "2 1 1 binds-tp 1/1"},
+          {"[job]\ncommand = [\"x\", \"{tp?--tp={}}\"]\nenv = { TP = \"{tp?}\" }\n" AUTO, "2 2 2"},
+          {"[job]\ncommand = [\"x\", \"{tp?--tp={}}\", \"{tp}\"]\n" AUTO,
+           "2 1 1 binds-tp 1/1"}, /* one that another text needs */
+          {"[[model]]\ndescription = \"a\"\nlayers = 2\n[[model]]\ndescription = \"b\"\nlayers = 2\n", "2 2 1"},
+          /* A rule that reads a label may tell equal specs apart. */
+          {"[[model]]\nname = \"x\"\na = [1, 2]\n[[model]]\nname = \"y\"\na = [2, 3]\n"
+           "[[rule]]\nname = \"r\"\nrequire = \"model.name = 'y' or a = 1\"\nwhy = \"w\"\n",
+           "4 3 3 r 1/1"})
 {
-    static const char *const cases[][2] = {
-        /* tp=1 on 1, tp=2 on 2, and the automatic plan, whose degree counts as one, on each of three. */
-        {"[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = [1, 2, 4]\n"
-         "[[parallel_spec]]\ntp = [1, 2]\n[[parallel_spec]]\nmicro_batch = 3\n",
-         "9 5 5 world-size 4/4"},
-        /* No cluster is one host with one device. */
-        {"[[parallel_spec]]\ntp = [1, 2]\n", "2 1 1 world-size 1/1"},
-        {"[sweep]\ndisable_rules = [\"world-size\"]\n[[parallel_spec]]\ntp = [1, 2]\n", "2 2 2 tp-within-node 1/1"},
-        /* Rules are total over NULL and zero: layers=2 zero=1 alone is excluded; without layers it is NULL. */
-        {"[[model]]\nlayers = [2, 4]\n[[model]]\nheads = 3\n[[parallel_spec]]\nzero = [0, 1]\n"
-         "[[rule]]\nname = \"divides\"\nrequire = \"layers % zero = 0\"\n"
-         "[[rule]]\nname = \"when\"\nwhen = \"zero = 1\"\nrequire = \"layers = 4\"\n",
-         "6 5 5 when 1/1"},
-        /* The first that fires, and each alone. */
-        {"[[model]]\na = [1, 2, 3, 4]\n[[parallel_spec]]\nb = [1, 2]\n"
-         "[[rule]]\nname = \"first\"\nrequire = \"a > 2\"\n"
-         "[[rule]]\nname = \"second\"\nrequire = \"a > 3 OR b = 2\"\n",
-         "8 3 3 first 4/4 second 1/3"},
-        /* Blocks without a key that differs: how many there are is no value of a key. */
-        {"[[cluster_spec]]\nca = 2\n[[cluster_spec]]\nca = 2\n[[training_spec]]\nta = [2, 12, 7]\n"
-         "[[parallel_spec]]\npa = 6\npc = [9, 8]\n[[rule]]\nname = \"r\"\nrequire = \"pa > ca\"\n",
-         "12 12 6"},
-        /* A warning excludes nothing. */
-        {"[[model]]\na = [1, 2]\n[[rule]]\nname = \"w\"\nlevel = \"warn\"\nrequire = \"a = 1\"\n", "2 2 2 w 1/1"},
-        {"[job]\ncommand = [\"x\", \"{tp}\"]\n" AUTO, "2 1 1 binds-tp 1/1"},
-        {"[job]\ncommand = [\"x\", \"{tp?--tp={}}\"]\nenv = { TP = \"{tp?}\" }\n" AUTO, "2 2 2"},
-        {"[job]\ncommand = [\"x\", \"{tp?--tp={}}\", \"{tp}\"]\n" AUTO,
-         "2 1 1 binds-tp 1/1"}, /* one that another text needs */
-        {"[[model]]\ndescription = \"a\"\nlayers = 2\n[[model]]\ndescription = \"b\"\nlayers = 2\n", "2 2 1"},
-        /* A rule that reads a label may tell equal specs apart. */
-        {"[[model]]\nname = \"x\"\na = [1, 2]\n[[model]]\nname = \"y\"\na = [2, 3]\n"
-         "[[rule]]\nname = \"r\"\nrequire = \"model.name = 'y' or a = 1\"\nwhy = \"w\"\n",
-         "4 3 3 r 1/1"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++)
-        assert_matches(cases[i][0], cases[i][1]);
+    assert_matches(row->text, row->expected);
 }
 
-TEST(build__what_cannot_be__told)
+TEST_ROWS(build__what_cannot_be__told, (const char *text, *expected),
+          {"[sweep]\ndisable_rules = [\"world-sise\"]\n[[parallel_spec]]\ntp = [1, 2]\n",
+           "there is no rule `world-sise` (did you mean `world-size`?)"},
+          {"[job]\ncommand = [\"x\", \"{hiden?}\"]\n[[model]]\nhidden = 1\n",
+           "unknown placeholder {hiden} (did you mean `hidden`?)"},
+          {"[job]\ncommand = [\"x\", \"{a?--a={} --b={b}}\"]\n[[model]]\na = 1\nb = 2\n",
+           "{b} stands within another placeholder, where only {} is replaced"},
+          {"[job]\ncommand = [\"{a?}\"]\n[[model]]\na = \"ls\"\n", "every word of the command may be left out"},
+          {"[[model]]\nx = true\n[[model]]\nx = 1\n", "`x` is a boolean in one place and another type elsewhere"})
 {
-    static const char *const cases[][2] = {
-        {"[sweep]\ndisable_rules = [\"world-sise\"]\n[[parallel_spec]]\ntp = [1, 2]\n",
-         "there is no rule `world-sise` (did you mean `world-size`?)"},
-        {"[job]\ncommand = [\"x\", \"{hiden?}\"]\n[[model]]\nhidden = 1\n",
-         "unknown placeholder {hiden} (did you mean `hidden`?)"},
-        {"[job]\ncommand = [\"x\", \"{a?--a={} --b={b}}\"]\n[[model]]\na = 1\nb = 2\n",
-         "{b} stands within another placeholder, where only {} is replaced"},
-        {"[job]\ncommand = [\"{a?}\"]\n[[model]]\na = \"ls\"\n", "every word of the command may be left out"},
-        {"[[model]]\nx = true\n[[model]]\nx = 1\n", "`x` is a boolean in one place and another type elsewhere"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        const struct error e = build_error(cases[i][0]);
-        assert_non_null(strstr(e.text, cases[i][1]));
-    }
+    const struct error e = build_error(row->text);
+    assert_non_null(strstr(e.text, row->expected));
 }
 
 /* The keys of all jobs, sorted, as one text. */
@@ -244,32 +238,28 @@ static void count_looks(void *context, int64_t matches, int64_t of)
     ++*(int *)context;
 }
 
-TEST(plan__specs_stand_in_several_blocks__jobs_counted_without_looking)
-{
 #define RULE "[[training_spec]]\nt = [1, 2, 3]\n[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n"
-    ROWS(cases, const char *text; int64_t matched, jobs) = {
-        {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\nb = [1, 2]\na = [1, 2, 3]\n" RULE, 24, 12},
-        {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\na = [2, 3, 4]\nb = [2, 3]\n" RULE, 26, 22},
-        {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\n\"(b, a)\" = [[1, 3], [5, 4], [2, 2]]\n" RULE, 19, 15},
-        {"[[model]]\na = [1, 2]\n[[model]]\na = [2, 3]\n[[model]]\na = [1, 2, 3, 4]\n" RULE, 17, 9},
-        {"[[model]]\na = [1, 2]\n[[model]]\na = [1, 2]\nb = 1\n[[model]]\na = [1, 2, 3]\n" RULE, 14, 10},
-    };
-#undef RULE
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(built) b = build_text(cases[i].text);
-        HELD(plan) p;
-        int looks = 0;
-        const struct retry_policy policy = {.backoff_ms = 0};
-        const struct plan_request request = {.space = b.space,
-                                             .policy = &policy,
-                                             .looked_at = count_looks,
-                                             .context = &looks};
-        FAIL_IF(plan_make(&request, &p, &e));
-        assert_int_equal(p.match.matched, cases[i].matched);
-        assert_int_equal(p.jobs, cases[i].jobs);
-        assert_int_equal(p.duplicates, cases[i].matched - cases[i].jobs);
-        assert_int_equal(looks, 1);
-    }
+
+TEST_ROWS(plan__specs_stand_in_several_blocks__jobs_counted_without_looking, (const char *text; int64_t matched, jobs),
+          {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\nb = [1, 2]\na = [1, 2, 3]\n" RULE, 24, 12},
+          {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\na = [2, 3, 4]\nb = [2, 3]\n" RULE, 26, 22},
+          {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\n\"(b, a)\" = [[1, 3], [5, 4], [2, 2]]\n" RULE, 19, 15},
+          {"[[model]]\na = [1, 2]\n[[model]]\na = [2, 3]\n[[model]]\na = [1, 2, 3, 4]\n" RULE, 17, 9},
+          {"[[model]]\na = [1, 2]\n[[model]]\na = [1, 2]\nb = 1\n[[model]]\na = [1, 2, 3]\n" RULE, 14, 10})
+{
+    HELD(built) b = build_text(row->text);
+    HELD(plan) p;
+    int looks = 0;
+    const struct retry_policy policy = {.backoff_ms = 0};
+    const struct plan_request request = {.space = b.space,
+                                         .policy = &policy,
+                                         .looked_at = count_looks,
+                                         .context = &looks};
+    FAIL_IF(plan_make(&request, &p, &e));
+    assert_int_equal(p.match.matched, row->matched);
+    assert_int_equal(p.jobs, row->jobs);
+    assert_int_equal(p.duplicates, row->matched - row->jobs);
+    assert_int_equal(looks, 1);
 }
 
 #define COMMAND(rest) "[[model]]\nx = 1\n[job]\ncommand = " rest "\n"

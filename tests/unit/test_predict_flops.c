@@ -43,23 +43,18 @@ TEST(flops_per_step__gpt__megatron_closed_form)
 /* arXiv 2205.05198, table 5: seconds per iteration on A100 with selective recompute, and the utilisations.
  * The paper charges a whole second attention, forward and backward, to the hardware; its forward pass alone
  * is less. */
-TEST(flops_per_step__selective_activation_paper__its_mfu)
+TEST_ROWS(flops_per_step__selective_activation_paper__its_mfu,
+          (double layers, hidden, heads, batch, devices, seconds, mfu, hfu), {48, 6144, 64, 4, 8, 1.10, 0.415, 0.437},
+          {96, 12288, 96, 64, 64, 13.75, 0.514, 0.528}, {105, 20480, 128, 280, 280, 37.83, 0.560, 0.570},
+          {128, 25600, 160, 512, 512, 71.49, 0.563, 0.570})
 {
-    ROWS(rows, double layers, hidden, heads, batch, devices, seconds, mfu, hfu) = {
-        {48, 6144, 64, 4, 8, 1.10, 0.415, 0.437},
-        {96, 12288, 96, 64, 64, 13.75, 0.514, 0.528},
-        {105, 20480, 128, 280, 280, 37.83, 0.560, 0.570},
-        {128, 25600, 160, 512, 512, 71.49, 0.563, 0.570},
-    };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct architecture a = sized(rows[i].layers, rows[i].hidden, rows[i].heads, 51200);
-        PLAN(plan, .micro_batches = (int64_t)rows[i].batch, .sequence = 2048, .recompute = RECOMPUTE_SELECTIVE);
-        struct step_flops f = step_of(a, plan, ATTENTION_FULL);
-        const double peak = rows[i].seconds * rows[i].devices * 312e12;
-        const double mfu = f.model / peak, hfu = f.hardware / peak;
-        assert_close(mfu, rows[i].mfu, 0.005);
-        assert_true(hfu > mfu && hfu < rows[i].hfu);
-    }
+    struct architecture a = sized(row->layers, row->hidden, row->heads, 51200);
+    PLAN(plan, .micro_batches = (int64_t)row->batch, .sequence = 2048, .recompute = RECOMPUTE_SELECTIVE);
+    struct step_flops f = step_of(a, plan, ATTENTION_FULL);
+    const double peak = row->seconds * row->devices * 312e12;
+    const double mfu = f.model / peak, hfu = f.hardware / peak;
+    assert_close(mfu, row->mfu, 0.005);
+    assert_true(hfu > mfu && hfu < row->hfu);
 }
 
 /* arXiv 2204.02311: PaLM 540B, 238.3 thousand tokens/s on 6144 TPU v4 (275 TFLOP/s): MFU 46.2 %. */

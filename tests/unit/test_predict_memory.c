@@ -27,19 +27,15 @@ static double term(struct architecture a, struct training_plan plan, const char 
 #define HOSTED .offload = OFFLOAD_PARAMETERS
 
 /* arXiv 2205.05198, figure 1: weights and optimizer, 18 bytes for each of the layers' weights; tensor degree 8. */
-TEST(memory_predict__selective_recompute_paper__weights_and_optimizer)
+TEST_ROWS(memory_predict__selective_recompute_paper__weights_and_optimizer,
+          (int64_t layers, hidden, heads, pipeline; double gib), {48, 6144, 64, 1, 45.5625},
+          {96, 12288, 96, 8, 45.5625}, {105, 20480, 128, 35, 31.640625}, {128, 25600, 160, 64, 32.958984375})
 {
-    ROWS(paper, int64_t layers, hidden, heads, pipeline; double gib) = {{48, 6144, 64, 1, 45.5625},
-                                                                        {96, 12288, 96, 8, 45.5625},
-                                                                        {105, 20480, 128, 35, 31.640625},
-                                                                        {128, 25600, 160, 64, 32.958984375}};
-    for (size_t i = 0; i < LENGTH(paper); i++) {
-        struct architecture a = gpt(paper[i].layers, paper[i].hidden, paper[i].heads);
-        struct training_plan plan = {.tensor = 8, .pipeline = paper[i].pipeline, .sequence = 2048};
-        struct memory_prediction m = predict(a, plan, "megatron");
-        double embedding = 51200.0 * (double)paper[i].hidden / 8 * 18;
-        assert_close((m.first.terms[MEMORY_UNSHARDED] - embedding) / GIB, paper[i].gib, 2e-3);
-    }
+    struct architecture a = gpt(row->layers, row->hidden, row->heads);
+    struct training_plan plan = {.tensor = 8, .pipeline = row->pipeline, .sequence = 2048};
+    struct memory_prediction m = predict(a, plan, "megatron");
+    double embedding = 51200.0 * (double)row->hidden / 8 * 18;
+    assert_close((m.first.terms[MEMORY_UNSHARDED] - embedding) / GIB, row->gib, 2e-3);
 }
 
 /* Megatron-LM's functional tests gpt3_7b_tp4_pp1 and gpt3_7b_tp1_pp4 (memory_speed): golden values of
@@ -128,17 +124,14 @@ TEST(memory_predict__quantised_moments__their_bytes_at_any_width)
 }
 
 /* torchao's moments are fp32 while a tensor is stepped, of which the embedding is the largest. */
-TEST(memory_predict__moments_of_torch_operations__widened_for_one_tensor)
+TEST_ROWS(memory_predict__moments_of_torch_operations__widened_for_one_tensor, (enum optimizer optimizer; double bytes),
+          {OPTIMIZER_ADAM_TORCH_4BIT, 24}, {OPTIMIZER_ADAM_TORCH_8BIT, 8}, {OPTIMIZER_ADAM_8BIT, 0})
 {
-    ROWS(cases, enum optimizer optimizer;
-         double bytes) = {{OPTIMIZER_ADAM_TORCH_4BIT, 24}, {OPTIMIZER_ADAM_TORCH_8BIT, 8}, {OPTIMIZER_ADAM_8BIT, 0}};
     struct architecture a = gpt(2, 256, 4);
     a.vocab = 65536;
     a.tied_embeddings = false;
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        PLAN(plan, .sequence = 8, .optimizer = cases[i].optimizer, .optimizer_kernel = OPTIMIZER_KERNEL_FUSED);
-        assert_close(term(a, plan, "torch-ddp", MEMORY_BUFFERS), cases[i].bytes * 65536 * 256, 1e-12);
-    }
+    PLAN(plan, .sequence = 8, .optimizer = row->optimizer, .optimizer_kernel = OPTIMIZER_KERNEL_FUSED);
+    assert_close(term(a, plan, "torch-ddp", MEMORY_BUFFERS), row->bytes * 65536 * 256, 1e-12);
 }
 
 /* A tied embedding is on the first stage and, when that is another, on the last one, too. */

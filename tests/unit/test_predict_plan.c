@@ -229,47 +229,33 @@ TEST(devices_carried__datasheets__fp32_outside_tensor_cores)
 
 /* Dense peaks of NVIDIA's datasheets and whitepapers (HGX and DGX B300: of eight and 72 devices), AMD's, and
  * cloud.google.com/tpu/docs; links are one way. */
-TEST(devices_carried__datasheets__their_figures)
+TEST_ROWS(devices_carried__datasheets__their_figures, (const char *name; double peak, fp8, fp4, fp32, memory, link),
+          {"A40", 149.7, 149.7, 149.7, 74.8, 696, 25}, {"A30", 165, 165, 165, 82.5, 933, 25},
+          {"A10G", 70, 70, 70, 35, 600, 25}, {"L40", 181.05, 362, 362, 90.5, 864, 25},
+          {"L40S", 362.05, 733, 733, 183, 864, 25}, {"RTX-5090", 209.5, 419, 1676, 104.8, 1792, 50},
+          {"H20", 148, 296, 296, 74, 4000, 450}, {"B300", 36e3 / 16, 72e3 / 16, 108e3 / 8, 1125, 7700, 900},
+          {"GB300", 2500, 360e3 / 72, 1080e3 / 72, 1250, 8000, 900},
+          {"MI250", 362.1 / 2, 362.1 / 2, 362.1 / 2, 90.5 / 2, 1638, 3 * 50},
+          {"MI250X", 383.0 / 2, 383.0 / 2, 383.0 / 2, 95.7 / 2, 1638, 3 * 50},
+          {"MI300X", 1307.4, 2614.9, 2614.9, 653.7, 5300, 7 * 64},
+          {"MI325X", 1307.4, 2614.9, 2614.9, 653.7, 6000, 7 * 64}, {"MI355X", 2516, 5033, 10066, 157.3, 8000, 7 * 76.8},
+          {"TPU-v4", 275, 275, 275, 137.5, 1200, 300}, {"TPU-v5e", 197, 197, 197, 98.5, 819, 200},
+          {"TPU-v5p", 459, 459, 459, 229.5, 2765, 600}, {"TPU-v6e", 918, 918, 918, 459, 1638, 400},
+          {"TPU7x", 2307, 4614, 4614, 1153.5, 7380, 600}, {"Trn1", 190, 190, 190, 47.5, 820, 192},
+          {"Trainium2", 667, 1299, 1299, 181, 2900, 640}, {"Trainium3", 671, 2517, 2517, 183, 4900, 1280},
+          {"Gaudi 2", 432, 865, 865, 108, 2460, 21 * 12.5}, {"Intel Gaudi 3", 1835, 1835, 1835, 459, 3670, 21 * 25},
+          {"MI450X", 10e3, 20e3, 40e3, 625, 23300, 1800},
+          {"Rubin", 288e3 / 72, 1260e3 / 72, 2520e3 / 72, 2000, 22000, 1800})
 {
-    ROWS(want, const char *name; double peak, fp8, fp4, fp32, memory, link) = {
-        {"A40", 149.7, 149.7, 149.7, 74.8, 696, 25},
-        {"A30", 165, 165, 165, 82.5, 933, 25},
-        {"A10G", 70, 70, 70, 35, 600, 25},
-        {"L40", 181.05, 362, 362, 90.5, 864, 25},
-        {"L40S", 362.05, 733, 733, 183, 864, 25},
-        {"RTX-5090", 209.5, 419, 1676, 104.8, 1792, 50},
-        {"H20", 148, 296, 296, 74, 4000, 450},
-        {"B300", 36e3 / 16, 72e3 / 16, 108e3 / 8, 1125, 7700, 900},
-        {"GB300", 2500, 360e3 / 72, 1080e3 / 72, 1250, 8000, 900},
-        {"MI250", 362.1 / 2, 362.1 / 2, 362.1 / 2, 90.5 / 2, 1638, 3 * 50},
-        {"MI250X", 383.0 / 2, 383.0 / 2, 383.0 / 2, 95.7 / 2, 1638, 3 * 50},
-        {"MI300X", 1307.4, 2614.9, 2614.9, 653.7, 5300, 7 * 64},
-        {"MI325X", 1307.4, 2614.9, 2614.9, 653.7, 6000, 7 * 64},
-        {"MI355X", 2516, 5033, 10066, 157.3, 8000, 7 * 76.8},
-        {"TPU-v4", 275, 275, 275, 137.5, 1200, 300},
-        {"TPU-v5e", 197, 197, 197, 98.5, 819, 200},
-        {"TPU-v5p", 459, 459, 459, 229.5, 2765, 600},
-        {"TPU-v6e", 918, 918, 918, 459, 1638, 400},
-        {"TPU7x", 2307, 4614, 4614, 1153.5, 7380, 600},
-        {"Trn1", 190, 190, 190, 47.5, 820, 192},
-        {"Trainium2", 667, 1299, 1299, 181, 2900, 640},
-        {"Trainium3", 671, 2517, 2517, 183, 4900, 1280},
-        {"Gaudi 2", 432, 865, 865, 108, 2460, 21 * 12.5},
-        {"Intel Gaudi 3", 1835, 1835, 1835, 459, 3670, 21 * 25},
-        {"MI450X", 10e3, 20e3, 40e3, 625, 23300, 1800},
-        {"Rubin", 288e3 / 72, 1260e3 / 72, 2520e3 / 72, 2000, 22000, 1800},
-    };
-    for (size_t i = 0; i < LENGTH(want); i++) {
-        const struct device *d = device_find(NULL, want[i].name);
-        const double ours[] = {d->peak_flops, d->fp8_factor * d->peak_flops, d->fp4_factor * d->peak_flops,
-                               d->fp32_factor * d->peak_flops};
-        const double theirs[] = {want[i].peak, want[i].fp8, want[i].fp4, want[i].fp32};
-        for (size_t k = 0; k < LENGTH(ours); k++)
-            if (fabs(ours[k] / (theirs[k] * 1e12) - 1) > 0.02)
-                fail_msg("%s: %g, and not %g TFLOP/s", want[i].name, ours[k] / 1e12, theirs[k]);
-        assert_float_equal(d->memory_bytes_per_s / 1e9, want[i].memory, 0.01 * want[i].memory);
-        assert_float_equal(d->link_bytes_per_s / 1e9, want[i].link, 0.01 * want[i].link);
-    }
+    const struct device *d = device_find(NULL, row->name);
+    const double ours[] = {d->peak_flops, d->fp8_factor * d->peak_flops, d->fp4_factor * d->peak_flops,
+                           d->fp32_factor * d->peak_flops};
+    const double theirs[] = {row->peak, row->fp8, row->fp4, row->fp32};
+    for (size_t k = 0; k < LENGTH(ours); k++)
+        if (fabs(ours[k] / (theirs[k] * 1e12) - 1) > 0.02)
+            fail_msg("%s: %g, and not %g TFLOP/s", row->name, ours[k] / 1e12, theirs[k]);
+    assert_float_equal(d->memory_bytes_per_s / 1e9, row->memory, 0.01 * row->memory);
+    assert_float_equal(d->link_bytes_per_s / 1e9, row->link, 0.01 * row->link);
 }
 
 TEST(device_nearest__of_another_maker__none)
@@ -285,14 +271,10 @@ TEST(device_nearest__of_another_maker__none)
 }
 
 /* The rates that a pod of 256 sends into the data centre, and a host of four chips. */
-TEST(devices_carried__tpus__their_part_of_the_network)
+TEST_ROWS(devices_carried__tpus__their_part_of_the_network, (const char *name; double gigabits), {"TPU-v4", 200.0 / 4},
+          {"TPU-v5e", 6.4e3 / 256}, {"TPU-v5p", 200.0 / 4}, {"TPU-v6e", 25.6e3 / 256})
 {
-    ROWS(want, const char *name; double gigabits) = {{"TPU-v4", 200.0 / 4},
-                                                     {"TPU-v5e", 6.4e3 / 256},
-                                                     {"TPU-v5p", 200.0 / 4},
-                                                     {"TPU-v6e", 25.6e3 / 256}};
-    for (size_t i = 0; i < LENGTH(want); i++)
-        assert_float_equal(device_find(NULL, want[i].name)->adapter_bytes_per_s, want[i].gigabits * 1e9 / 8, 1);
+    assert_float_equal(device_find(NULL, row->name)->adapter_bytes_per_s, row->gigabits * 1e9 / 8, 1);
 }
 
 TEST(cluster_complete__given_and_not__kept_and_filled)
@@ -349,17 +331,13 @@ TEST(cluster_complete__link_domain__of_the_device_or_the_host)
     assert_int_equal(host.link_domain, 4);
 }
 
-TEST(cluster_complete__slot__of_the_generation)
+TEST_ROWS(cluster_complete__slot__of_the_generation, (const char *device; double slot), {"V100-16GB", 12.5e9},
+          {"T4", 12.5e9}, {"A100-80GB", 25e9}, {"RTX-4090", 25e9}, {"A40", 25e9}, {"H100", 50e9}, {"RTX-5090", 50e9},
+          {"B300", 50e9}, {"GH200", 450e9}, {"GB200", 225e9})
 {
-    ROWS(rows, const char *device; double slot) = {
-        {"V100-16GB", 12.5e9}, {"T4", 12.5e9},     {"A100-80GB", 25e9}, {"RTX-4090", 25e9}, {"A40", 25e9},
-        {"H100", 50e9},        {"RTX-5090", 50e9}, {"B300", 50e9},      {"GH200", 450e9},   {"GB200", 225e9},
-    };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct cluster c = {.device = device_find(NULL, rows[i].device)};
-        FAIL_IF(cluster_complete(&c, &e));
-        assert_true(c.pcie_bytes_per_s == rows[i].slot);
-    }
+    struct cluster c = {.device = device_find(NULL, row->device)};
+    FAIL_IF(cluster_complete(&c, &e));
+    assert_true(c.pcie_bytes_per_s == row->slot);
 }
 
 /* Each device of Grace has its own memory of the host, those of a host elsewhere have one together. */

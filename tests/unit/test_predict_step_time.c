@@ -771,14 +771,13 @@ STEPS(step_predict__optimizer_step__as_often_as_its_kernels, 1e-2,
       STEP("torch-ddp", TIME_OPTIMIZER, PASSES(3 * 4), LISTED, .optimizer = OPTIMIZER_SGD))
 
 /* Micro-batches after the first add theirs: what was there is read and written, and the new one read. */
-TEST(step_predict__micro_batches__gradients_added_up)
+TEST_ROWS(step_predict__micro_batches__gradients_added_up, (const char *framework; double bytes), {"internevo", 6},
+          {"nanotron", 10})
 {
-    ROWS(cases, const char *framework; double bytes) = {{"internevo", 6}, {"nanotron", 10}};
     PLAN(plan, .micro_batch = 2, .micro_batches = 4, .sequence = 2048);
     PLAN(once, .micro_batch = 8, .sequence = 2048);
-    for (size_t i = 0; i < LENGTH(cases); i++)
-        assert_close(term(plan, cases[i].framework, TIME_OPTIMIZER) - term(once, cases[i].framework, TIME_OPTIMIZER),
-                     3 * cases[i].bytes * (24 * 12 * 2048.0 * 2048 + GPT_HEAD) / 2039e9, 1e-3);
+    assert_close(term(plan, row->framework, TIME_OPTIMIZER) - term(once, row->framework, TIME_OPTIMIZER),
+                 3 * row->bytes * (24 * 12 * 2048.0 * 2048 + GPT_HEAD) / 2039e9, 1e-3);
 }
 
 /* A head size that is no multiple of 8 leaves the tensor cores where attention is not fused. */

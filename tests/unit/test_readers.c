@@ -137,76 +137,37 @@ static void assert_number(const char *reader, const char *text, double found, do
 }
 
 /* All readers of text take the same for a number. A key's number may have a unit, here of seconds. */
-TEST(readers__one_table_of_texts__the_same_number_for_all)
+TEST_ROWS(readers__one_table_of_texts__the_same_number_for_all, (const char *text; double number, with_unit),
+          {"12", 12, 12}, {"  12.5  ", 12.5, 12.5}, {"12.", 12, 12}, {".5", .5, .5}, {"12.5,", 12.5, 12.5},
+          {"99%", 99, NOTHING}, /* no share of a time */
+          {"+1e-3", 1e-3, 1e-3}, {"-1.5E+05", -1.5e5, -1.5e5}, {"0012", 12, 12}, {"1,234", 1234, 1234},
+          {"12,345,678.5", 12345678.5, 12345678.5}, {"nan", NAN, NAN}, {"NaN", NAN, NAN},
+          {"-inf", -INFINITY, -INFINITY}, {"Inf", INFINITY, INFINITY}, {"Infinity", INFINITY, INFINITY},
+          {"-1e400", -INFINITY, -INFINITY}, {"1e-400", 0, 0}, {"", NOTHING, NOTHING}, {"0x1F", NOTHING, NOTHING},
+          {"0xFF", NOTHING, NOTHING}, {"0b101", NOTHING, NOTHING}, {"1_000", NOTHING, NOTHING},
+          {"1'000", NOTHING, NOTHING}, {"7/8", NOTHING, NOTHING}, {"2024-01-02", NOTHING, NOTHING},
+          {"2024-Jan-02", NOTHING, NOTHING}, {"12:30:45", NOTHING, NOTHING}, {"1.2.3", NOTHING, NOTHING},
+          {"1-2", NOTHING, NOTHING}, {"1.5e", NOTHING, NOTHING}, {"1.5e+", NOTHING, NOTHING},
+          {"1.5D+03", NOTHING, NOTHING}, {"1,5", NOTHING, NOTHING}, {"0,123", NOTHING, NOTHING},
+          {"1,23,456", NOTHING, NOTHING}, {"1234,567", NOTHING, NOTHING}, {",123", NOTHING, NOTHING},
+          {"-", NOTHING, NOTHING}, {"--5", NOTHING, NOTHING}, {"none", NOTHING, NOTHING}, {"nano", NOTHING, NOTHING},
+          {"info", NOTHING, NOTHING},
+          {"0.333333333333333333333333333333333333333333333333333333333333333", NOTHING, NOTHING}, /* over 64 bytes */
+          {"1.5k", NOTHING, 1500}, {"12ms", NOTHING, .012}, {"12 ms", NOTHING, .012}, {"12\xc2\xb5s", NOTHING, 12e-6},
+          {"12ms3", NOTHING, NOTHING}, {"12GB", NOTHING, NOTHING}, {"12s/80s", NOTHING, NOTHING},
+          {"3 step: 4", NOTHING, 3}, {"3 lr_0: 4", NOTHING, 3})
 {
-    ROWS(cases, const char *text; double number, with_unit) = {
-        {"12", 12, 12},
-        {"  12.5  ", 12.5, 12.5},
-        {"12.", 12, 12},
-        {".5", .5, .5},
-        {"12.5,", 12.5, 12.5},
-        {"99%", 99, NOTHING}, /* no share of a time */
-        {"+1e-3", 1e-3, 1e-3},
-        {"-1.5E+05", -1.5e5, -1.5e5},
-        {"0012", 12, 12},
-        {"1,234", 1234, 1234},
-        {"12,345,678.5", 12345678.5, 12345678.5},
-        {"nan", NAN, NAN},
-        {"NaN", NAN, NAN},
-        {"-inf", -INFINITY, -INFINITY},
-        {"Inf", INFINITY, INFINITY},
-        {"Infinity", INFINITY, INFINITY},
-        {"-1e400", -INFINITY, -INFINITY},
-        {"1e-400", 0, 0},
-        {"", NOTHING, NOTHING},
-        {"0x1F", NOTHING, NOTHING},
-        {"0xFF", NOTHING, NOTHING},
-        {"0b101", NOTHING, NOTHING},
-        {"1_000", NOTHING, NOTHING},
-        {"1'000", NOTHING, NOTHING},
-        {"7/8", NOTHING, NOTHING},
-        {"2024-01-02", NOTHING, NOTHING},
-        {"2024-Jan-02", NOTHING, NOTHING},
-        {"12:30:45", NOTHING, NOTHING},
-        {"1.2.3", NOTHING, NOTHING},
-        {"1-2", NOTHING, NOTHING},
-        {"1.5e", NOTHING, NOTHING},
-        {"1.5e+", NOTHING, NOTHING},
-        {"1.5D+03", NOTHING, NOTHING},
-        {"1,5", NOTHING, NOTHING},
-        {"0,123", NOTHING, NOTHING},
-        {"1,23,456", NOTHING, NOTHING},
-        {"1234,567", NOTHING, NOTHING},
-        {",123", NOTHING, NOTHING},
-        {"-", NOTHING, NOTHING},
-        {"--5", NOTHING, NOTHING},
-        {"none", NOTHING, NOTHING},
-        {"nano", NOTHING, NOTHING},
-        {"info", NOTHING, NOTHING},
-        {"0.333333333333333333333333333333333333333333333333333333333333333", NOTHING, NOTHING}, /* over 64 bytes */
-        {"1.5k", NOTHING, 1500},
-        {"12ms", NOTHING, .012},
-        {"12 ms", NOTHING, .012},
-        {"12\xc2\xb5s", NOTHING, 12e-6},
-        {"12ms3", NOTHING, NOTHING},
-        {"12GB", NOTHING, NOTHING},
-        {"12s/80s", NOTHING, NOTHING},
-        {"3 step: 4", NOTHING, 3},
-        {"3 lr_0: 4", NOTHING, 3},
-    };
     struct metric regex = regex_metric("v=([^|]*)\\|"),
                   key = regex_metric("v: *([-+]?([.0-9]|[nN][aA][nN]|[iI][nN][fF]))");
     struct metric csv = {.name = (char *)"speed", .reader = READER_CSV, .path = (char *)"v", .file = (char *)"table"};
     key.is_key = true;
     key.unit = (char *)"s";
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        const char *text = cases[i].text;
-        OWNED char *line = xasprintf("v=%s|\n", text), *named = xasprintf("v: %s\n", text);
-        OWNED char *table = xasprintf("v,w\n\"%s\",x\n", text);
-        assert_number("regex", text, number_in(regex, line), cases[i].number);
-        assert_number("csv", text, number_in(csv, table), cases[i].number);
-        assert_number("key", text, number_in(key, named), cases[i].with_unit);
-    }
+    const char *text = row->text;
+    OWNED char *line = xasprintf("v=%s|\n", text), *named = xasprintf("v: %s\n", text);
+    OWNED char *table = xasprintf("v,w\n\"%s\",x\n", text);
+    assert_number("regex", text, number_in(regex, line), row->number);
+    assert_number("csv", text, number_in(csv, table), row->number);
+    assert_number("key", text, number_in(key, named), row->with_unit);
 }
 
 TEST(readers__csv__last_row_without_line_end)

@@ -51,17 +51,13 @@ TEST(printable__flood_of_combining_marks__bytes_bounded)
     assert_true(out.length <= 170);
 }
 
-TEST(width__known_characters__columns)
+TEST_ROWS(width__known_characters__columns, (const char *text; size_t width), {"a", 1}, {"é", 1}, {"\u00ad", 1},
+          {"\u0301", 0}, {"\u0300", 0}, {"\u036f", 0}, {"\u0370", 1}, {"\u1100", 2}, {"\u1161", 0}, {"\u200b", 0},
+          {"\u200d", 0}, {"…", 1}, {"\u3042", 2}, {"\uac00", 2}, {"\uff1d", 2}, {"\ufffd", 1}, {"\U0001f600", 2},
+          {"\U00020000", 2}, {"\U000e01ef", 0}, {"\U0010ffff", 1})
 {
-    ROWS(cases, const char *text; size_t width) = {
-        {"a", 1},      {"é", 1},          {"\u00ad", 1},     {"\u0301", 0},     {"\u0300", 0},
-        {"\u036f", 0}, {"\u0370", 1},     {"\u1100", 2},     {"\u1161", 0},     {"\u200b", 0},
-        {"\u200d", 0}, {"…", 1},          {"\u3042", 2},     {"\uac00", 2},     {"\uff1d", 2},
-        {"\ufffd", 1}, {"\U0001f600", 2}, {"\U00020000", 2}, {"\U000e01ef", 0}, {"\U0010ffff", 1},
-    };
     assert_string_equal(setlocale(LC_CTYPE, NULL), "C");
-    for (size_t i = 0; i < LENGTH(cases); i++)
-        assert_int_equal(text_columns(cases[i].text, strlen(cases[i].text)), cases[i].width);
+    assert_int_equal(text_columns(row->text, strlen(row->text)), row->width);
 }
 
 TEST_ROWS(rounded__magnitudes__six_digits_and_whole_integers, (double value; const char *text), {0, "0"},
@@ -126,21 +122,17 @@ TEST(terminal__styles__with_colour_only)
 }
 
 /* SQLite's printf says 0.13 and 3. */
-TEST(say__values_of_each_kind__as_printf_and_text_have_them)
+TEST_ROWS(say__values_of_each_kind__as_printf_and_text_have_them, (const char *text, *expected),
+          {"say('%.2f %.0f%% %+.1f', 0.125, 2.5, 1)", "0.12 2% +1.0"},
+          {"say('%-5s|%5d|%g', 'a', 12, NULL)", "a    |   12|nan"},
+          {"say('%.2g %.3g %.3g %.2g', 250, 1234567.8, 999.7, 0.012)", "250 1234568 1000 0.012"},
+          {"say('%B, %t, %r', 1572864, 90000, 1234567.5)", "1.5 MiB, 1m30s, 1234568"},
+          {"say('%l; %3p', 'a' || char(10) || 'b', 'abcd')", "a b; ab\xe2\x80\xa6"},
+          {"told(', mean ', 0.5) || told(', ', NULL) || told(' ', 'a' || char(9))", ", mean 0.5 a\\t"})
 {
-    static const char *const said[][2] = {
-        {"say('%.2f %.0f%% %+.1f', 0.125, 2.5, 1)", "0.12 2% +1.0"},
-        {"say('%-5s|%5d|%g', 'a', 12, NULL)", "a    |   12|nan"},
-        {"say('%.2g %.3g %.3g %.2g', 250, 1234567.8, 999.7, 0.012)", "250 1234568 1000 0.012"},
-        {"say('%B, %t, %r', 1572864, 90000, 1234567.5)", "1.5 MiB, 1m30s, 1234568"},
-        {"say('%l; %3p', 'a' || char(10) || 'b', 'abcd')", "a b; ab\xe2\x80\xa6"},
-        {"told(', mean ', 0.5) || told(', ', NULL) || told(' ', 'a' || char(9))", ", mean 0.5 a\\t"},
-    };
     HELD_AT(db) *db = NULL;
     FAIL_IF(db_open(NULL, DB_TEMPORARY, &db, &e) < 0 || saying_add_functions(db, &e) < 0);
-    for (size_t i = 0; i < LENGTH(said); i++) {
-        OWNED char *sql = xasprintf("SELECT %s", said[i][0]), *text = NULL;
-        FAIL_IF(db_query_text(db, sql, NO_VALUES, &text, &e));
-        assert_string_equal(text, said[i][1]);
-    }
+    OWNED char *sql = xasprintf("SELECT %s", row->text), *text = NULL;
+    FAIL_IF(db_query_text(db, sql, NO_VALUES, &text, &e));
+    assert_string_equal(text, row->expected);
 }

@@ -162,49 +162,43 @@ TEST(secrets_redact__text__named_values_and_forms)
         assert_redacted(&none, untouched[i], untouched[i]);
 }
 
-TEST(secrets_redact_words__command__values_behind_options)
+TEST_ROWS(secrets_redact_words__command__values_behind_options, (const char *text, *expected),
+          {"--api-key|V|x", "--api-key|[redacted]|x"}, {"--api-key=V|x", "--api-key=[redacted]|x"},
+          {"--password=a b,c|--token|secret7", "--password=[redacted]|--token|[redacted]"},
+          {"--hf_token|abc|--lr|3", "--hf_token|[redacted]|--lr|3"},
+          {"--token|7|--pad-token|<pad>|--use-auth-token|true", "--token|7|--pad-token|<pad>|--use-auth-token|true"},
+          {"--num-key-value-heads|8|--key|loss|--auth|none", "--num-key-value-heads|8|--key|loss|--auth|none"},
+          {"--api-key|--lr|3", "--api-key|--lr|3"},
+          {"--api-key-file|/run/key|--api-key|", "--api-key-file|/run/key|--api-key|"},
+          {"sh|-c|train --api-key V --lr 3 --password \"a b\"",
+           "sh|-c|train --api-key [redacted] --lr 3 --password \"[redacted]\""},
+          {"sh|-c|HF_TOKEN=abc train --token 'x y' # --token",
+           "sh|-c|HF_TOKEN=[redacted] train --token '[redacted]' # --token"},
+          {"env|HF_TOKEN=a,b|train", "env|HF_TOKEN=[redacted]|train"},
+          {"git|clone|https://u:pw@h/r.git", "git|clone|https://u:[redacted]@h/r.git"},
+          {"x|{\"api_key\": \"V\"}", "x|{\"api_key\": \"[redacted]\"}"},
+          {"--licence|V|--OWN|W", "--licence|[redacted]|--OWN|[redacted]"},
+          {"curl|-s|-u|me:p w|h", "curl|-s|-u|me:[redacted]|h"},
+          {"/usr/bin/curl|-ume:pw|h", "/usr/bin/curl|-ume:[redacted]|h"},
+          {"sh|-c|curl --user me:pw h", "sh|-c|curl --user me:[redacted] h"},
+          {"docker|run|-u|me:group|x", "docker|run|-u|me:group|x"},
+          {"sshpass|-p|pw|ssh|h", "sshpass|-p|[redacted]|ssh|h"}, {"mysql|-ppw|-p|db", "mysql|-p[redacted]|-p|db"})
 {
-    static const char *const cases[][2] = {
-        {"--api-key|V|x", "--api-key|[redacted]|x"},
-        {"--api-key=V|x", "--api-key=[redacted]|x"},
-        {"--password=a b,c|--token|secret7", "--password=[redacted]|--token|[redacted]"},
-        {"--hf_token|abc|--lr|3", "--hf_token|[redacted]|--lr|3"},
-        {"--token|7|--pad-token|<pad>|--use-auth-token|true", "--token|7|--pad-token|<pad>|--use-auth-token|true"},
-        {"--num-key-value-heads|8|--key|loss|--auth|none", "--num-key-value-heads|8|--key|loss|--auth|none"},
-        {"--api-key|--lr|3", "--api-key|--lr|3"},
-        {"--api-key-file|/run/key|--api-key|", "--api-key-file|/run/key|--api-key|"},
-        {"sh|-c|train --api-key V --lr 3 --password \"a b\"",
-         "sh|-c|train --api-key [redacted] --lr 3 --password \"[redacted]\""},
-        {"sh|-c|HF_TOKEN=abc train --token 'x y' # --token",
-         "sh|-c|HF_TOKEN=[redacted] train --token '[redacted]' # --token"},
-        {"env|HF_TOKEN=a,b|train", "env|HF_TOKEN=[redacted]|train"},
-        {"git|clone|https://u:pw@h/r.git", "git|clone|https://u:[redacted]@h/r.git"},
-        {"x|{\"api_key\": \"V\"}", "x|{\"api_key\": \"[redacted]\"}"},
-        {"--licence|V|--OWN|W", "--licence|[redacted]|--OWN|[redacted]"},
-        {"curl|-s|-u|me:p w|h", "curl|-s|-u|me:[redacted]|h"},
-        {"/usr/bin/curl|-ume:pw|h", "/usr/bin/curl|-ume:[redacted]|h"},
-        {"sh|-c|curl --user me:pw h", "sh|-c|curl --user me:[redacted] h"},
-        {"docker|run|-u|me:group|x", "docker|run|-u|me:group|x"},
-        {"sshpass|-p|pw|ssh|h", "sshpass|-p|[redacted]|ssh|h"},
-        {"mysql|-ppw|-p|db", "mysql|-p[redacted]|-p|db"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct secrets s = SECRETS_INIT;
-        char *words[16] = {NULL}, *rest = NULL, *line = strdup(cases[i][0]), joined[256] = "";
-        size_t n = 0;
-        for (char *p = line; (rest = strchr(p, '|')); p = rest + 1) {
-            *rest = '\0';
-            words[n++] = p;
-        }
-        words[n] = strrchr(cases[i][0], '|') + 1 - cases[i][0] + line;
-        s.names = LIST("LICENCE", "OWN");
-        char **got = secrets_redact_words(&s, words);
-        for (size_t k = 0; got[k]; k++)
-            strcat(strcat(joined, k ? "|" : ""), got[k]);
-        assert_string_equal(joined, cases[i][1]);
-        strings_free(got);
-        free(line);
+    struct secrets s = SECRETS_INIT;
+    char *words[16] = {NULL}, *rest = NULL, *line = strdup(row->text), joined[256] = "";
+    size_t n = 0;
+    for (char *p = line; (rest = strchr(p, '|')); p = rest + 1) {
+        *rest = '\0';
+        words[n++] = p;
     }
+    words[n] = strrchr(row->text, '|') + 1 - row->text + line;
+    s.names = LIST("LICENCE", "OWN");
+    char **got = secrets_redact_words(&s, words);
+    for (size_t k = 0; got[k]; k++)
+        strcat(strcat(joined, k ? "|" : ""), got[k]);
+    assert_string_equal(joined, row->expected);
+    strings_free(got);
+    free(line);
 }
 
 TEST(secrets_add_command__words__their_values_are_known_everywhere)

@@ -45,7 +45,7 @@ static const char letters[BATCH_DECISION_COUNT] = {
 };
 
 /* For nothing written, silent, alive, succeeded, failed and terminated: at once, then with patience over. */
-ROWS(rows, const char *name; enum batch_state state; char now[RESULT_COUNT + 1], later[RESULT_COUNT + 1]) = {
+ROWS(known, const char *name; enum batch_state state; char now[RESULT_COUNT + 1], later[RESULT_COUNT + 1]) = {
     {"no answer", BATCH_SILENT, "...R..", "...RRR"},
     {"Invalid job id", BATCH_ABSENT, "...R..", "LL.RRR"},
     {"no longer in its array", BATCH_REMOVED, "...R..", "CL.RRR"},
@@ -74,13 +74,13 @@ ROWS(rows, const char *name; enum batch_state state; char now[RESULT_COUNT + 1],
 TEST(batch_decide__every_state_and_result__as_the_table_says)
 {
     bool seen[BATCH_STATE_COUNT] = {[BATCH_NONE] = true};
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        seen[rows[i].state] = true;
+    for (size_t i = 0; i < LENGTH(known); i++) {
+        seen[known[i].state] = true;
         for (int r = 0; r < RESULT_COUNT; r++) {
-            assert_int_equal(letters[batch_decide(rows[i].state, BATCH_NONE, (enum batch_result)r, false)],
-                             rows[i].now[r]);
-            assert_int_equal(letters[batch_decide(rows[i].state, BATCH_NONE, (enum batch_result)r, true)],
-                             rows[i].later[r]);
+            assert_int_equal(letters[batch_decide(known[i].state, BATCH_NONE, (enum batch_result)r, false)],
+                             known[i].now[r]);
+            assert_int_equal(letters[batch_decide(known[i].state, BATCH_NONE, (enum batch_result)r, true)],
+                             known[i].later[r]);
         }
     }
     for (int s = 0; s < BATCH_STATE_COUNT; s++)
@@ -90,8 +90,8 @@ TEST(batch_decide__every_state_and_result__as_the_table_says)
 TEST(batch_state_by_name__each_name__its_state)
 {
     HELD_AT(batch_system) *slurm = system_of("slurm");
-    for (size_t i = 5; i < LENGTH(rows); i++)
-        assert_int_equal(batch_system_state(slurm, rows[i].name), rows[i].state);
+    for (size_t i = 5; i < LENGTH(known); i++)
+        assert_int_equal(batch_system_state(slurm, known[i].name), known[i].state);
     assert_int_equal(batch_state_by_name("SOME_NEW_STATE"), BATCH_STRANGE);
     assert_int_equal(batch_state_by_name(""), BATCH_STRANGE);
     assert_int_equal(batch_state_by_name("+"), BATCH_STRANGE);
@@ -300,22 +300,18 @@ TEST(batch_system_refusal__messages_of_sbatch__what_they_mean)
     assert_int_equal(refusal_of(""), REFUSAL_FINAL);
 }
 
-TEST(batch_system_refusal_text__all_that_sbatch_says__what_names_the_cause)
+TEST_ROWS(batch_system_refusal_text__all_that_sbatch_says__what_names_the_cause, (const char *text, *expected),
+          {"sbatch: error: invalid partition specified: gpux\nsbatch: error: Batch job submission failed: Invalid "
+           "partition "
+           "name specified\n",
+           "sbatch: invalid partition specified: gpux; Batch job submission failed: Invalid partition name specified"},
+          {"sbatch: unrecognized option '--gpu'\nTry \"sbatch --help\" for more information\n",
+           "sbatch: unrecognized option '--gpu'"},
+          {"", ""})
 {
-    static const char *const cases[][2] = {
-        {"sbatch: error: invalid partition specified: gpux\nsbatch: error: Batch job submission failed: Invalid "
-         "partition "
-         "name specified\n",
-         "sbatch: invalid partition specified: gpux; Batch job submission failed: Invalid partition name specified"},
-        {"sbatch: unrecognized option '--gpu'\nTry \"sbatch --help\" for more information\n",
-         "sbatch: unrecognized option '--gpu'"},
-        {"", ""},
-    };
     HELD_AT(batch_system) *s = system_of("slurm");
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *text = batch_system_refusal_text(s, cases[i][0]);
-        assert_string_equal(text, cases[i][1]);
-    }
+    OWNED char *text = batch_system_refusal_text(s, row->text);
+    assert_string_equal(text, row->expected);
 }
 
 /* --- templates --- */

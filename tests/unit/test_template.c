@@ -14,37 +14,16 @@ static char *show(const char *text)
     return buffer_take(&b);
 }
 
-TEST(template_parse__braces__placeholder_or_text)
+TEST_ROWS(template_parse__braces__placeholder_or_text, (const char *text, *expected), {"", ""}, {"plain", "plain"},
+          {"{tp}", "<tp>"}, {"--tp={tp} --pp={parallel_spec.pp}", "--tp=<tp> --pp=<parallel_spec.pp>"},
+          {"{a}{b}", "<a><b>"}, {"{zero_optimization.stage}", "<zero_optimization.stage>"}, {"{_a-1}", "<_a-1>"},
+          {"{{tp}", "{tp}"}, {"{{{tp}", "{<tp>"}, {"{\"a\": {tp}}", "{\"a\": <tp>}"},
+          {"${HOME} $x {x}", "${HOME} $x <x>"}, {"${A:-{tp}}", "${A:-<tp>}"}, {"{}", "{}"}, {"{1..8}", "{1..8}"},
+          {"{a..z}", "{a..z}"}, {"{2,3}", "{2,3}"}, {"{ print }", "{ print }"}, {"{tp", "{tp"}, {"tp}", "tp}"},
+          {"{", "{"}, {"$", "$"}, {"{model.}", "{model.}"}, {"{é}", "{é}"})
 {
-    static const char *const cases[][2] = {
-        {"", ""},
-        {"plain", "plain"},
-        {"{tp}", "<tp>"},
-        {"--tp={tp} --pp={parallel_spec.pp}", "--tp=<tp> --pp=<parallel_spec.pp>"},
-        {"{a}{b}", "<a><b>"},
-        {"{zero_optimization.stage}", "<zero_optimization.stage>"},
-        {"{_a-1}", "<_a-1>"},
-        {"{{tp}", "{tp}"},
-        {"{{{tp}", "{<tp>"},
-        {"{\"a\": {tp}}", "{\"a\": <tp>}"},
-        {"${HOME} $x {x}", "${HOME} $x <x>"},
-        {"${A:-{tp}}", "${A:-<tp>}"},
-        {"{}", "{}"},
-        {"{1..8}", "{1..8}"},
-        {"{a..z}", "{a..z}"},
-        {"{2,3}", "{2,3}"},
-        {"{ print }", "{ print }"},
-        {"{tp", "{tp"},
-        {"tp}", "tp}"},
-        {"{", "{"},
-        {"$", "$"},
-        {"{model.}", "{model.}"},
-        {"{é}", "{é}"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *shown = show(cases[i][0]);
-        assert_string_equal(shown, cases[i][1]);
-    }
+    OWNED char *shown = show(row->text);
+    assert_string_equal(shown, row->expected);
 }
 
 TEST(template_parse__optional__text_with_its_value_or_nothing)

@@ -57,29 +57,25 @@ TEST(toml_parse__keys__in_file_order)
     assert_int_equal(second->line, 7);
 }
 
-TEST(toml_parse__every_kind__canonical_json)
+TEST_ROWS(toml_parse__every_kind__canonical_json, (const char *text, *expected),
+          {"a = 9223372036854775807\nb = -9223372036854775808\nc = 0xff\nd = 1_000\n",
+           "{\"a\":9223372036854775807,\"b\":-9223372036854775808,\"c\":255,\"d\":1000}"},
+          {"b = { z = [1, 2.0, -0.0], a = \"\\\"\" }\na = [true, {}]\nc = [nan, -inf, 1e300]",
+           "{\"a\":[true,{}],\"b\":{\"a\":\"\\\"\",\"z\":[1,2.0,0.0]},\"c\":[\"NaN\",\"-Infinity\",1e+300]}"},
+          {"a = 1979-05-27\nb = 07:32:00\nc = 1979-05-27T07:32:00Z\nd = 1979-05-27 07:32:00.5-07:00\n",
+           "{\"a\":\"1979-05-27\",\"b\":\"07:32:00\",\"c\":\"1979-05-27T07:32:00Z\","
+           "\"d\":\"1979-05-27T07:32:00.5-07:00\"}"},
+          {"\xEF\xBB\xBF"
+           "a = 1\r\nb = \"\"\"\r\nx\"\"\"\r\n",
+           "{\"a\":1,\"b\":\"x\"}"},
+          {"# nothing but a comment", "{}"},
+          /* A character from each range that is looked at closely for being a blank, after an escaped line end. */
+          {"a = \"\"\"x\\\n  é\\\n\\\n ᚁ\\\n —\\\n。\\\n ﻼ\"\"\" # é\n'é' = 'é'", "{\"a\":\"xéᚁ—。ﻼ\",\"é\":\"é\"}"})
 {
-    static const char *const cases[][2] = {
-        {"a = 9223372036854775807\nb = -9223372036854775808\nc = 0xff\nd = 1_000\n",
-         "{\"a\":9223372036854775807,\"b\":-9223372036854775808,\"c\":255,\"d\":1000}"},
-        {"b = { z = [1, 2.0, -0.0], a = \"\\\"\" }\na = [true, {}]\nc = [nan, -inf, 1e300]",
-         "{\"a\":[true,{}],\"b\":{\"a\":\"\\\"\",\"z\":[1,2.0,0.0]},\"c\":[\"NaN\",\"-Infinity\",1e+300]}"},
-        {"a = 1979-05-27\nb = 07:32:00\nc = 1979-05-27T07:32:00Z\nd = 1979-05-27 07:32:00.5-07:00\n",
-         "{\"a\":\"1979-05-27\",\"b\":\"07:32:00\",\"c\":\"1979-05-27T07:32:00Z\","
-         "\"d\":\"1979-05-27T07:32:00.5-07:00\"}"},
-        {"\xEF\xBB\xBF"
-         "a = 1\r\nb = \"\"\"\r\nx\"\"\"\r\n",
-         "{\"a\":1,\"b\":\"x\"}"},
-        {"# nothing but a comment", "{}"},
-        /* A character from each range that is looked at closely for being a blank, after an escaped line end. */
-        {"a = \"\"\"x\\\n  é\\\n\\\n ᚁ\\\n —\\\n。\\\n ﻼ\"\"\" # é\n'é' = 'é'", "{\"a\":\"xéᚁ—。ﻼ\",\"é\":\"é\"}"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD_AT(toml_node) *root = read_good(cases[i][0]);
-        OWNED_BUFFER b = BUFFER_INIT;
-        toml_add_json(root, &b);
-        assert_string_equal(buffer_text(&b), cases[i][1]);
-    }
+    HELD_AT(toml_node) *root = read_good(row->text);
+    OWNED_BUFFER b = BUFFER_INIT;
+    toml_add_json(root, &b);
+    assert_string_equal(buffer_text(&b), row->expected);
 }
 
 TEST_ROWS(toml_parse__syntax_errors__position_and_reason, (const char *text, *position), {"a = [1, 2", "1:10: "},
@@ -93,41 +89,35 @@ TEST_ROWS(toml_parse__syntax_errors__position_and_reason, (const char *text, *po
     assert_true(strlen(strchr(line, ' ')) > 10);
 }
 
-TEST(toml_parse__what_is_no_toml__said_plainly)
-{
 #define TEXT(text) text, sizeof(text) - 1
 #define NUL_BYTES "not a text file: it contains NUL bytes (UTF-8 is expected)"
 #define ASCII "characters beyond ASCII are allowed only in strings and comments"
-    ROWS(cases, const char *text; size_t length; const char *said) = {
-        {TEXT("a = \"x\nb = 1\n"), "1:7: the string has no closing quote on its line"},
-        {TEXT("\n\na = \"\xc3\xa9\r\n"), "3:7: the string has no closing quote on its line"},
-        {TEXT("a = \"x\x01y\"\n"), "1:7: Error while parsing string: unescaped control characters other than TAB "
-                                   "(U+0009) are explicitly prohibited"},
-        {TEXT("a = hello"), "1:5: not a number, date, boolean or list; put strings in quotes"},
-        {TEXT(""), "0:0: the file is empty; meshsweep init writes one"},
-        {TEXT("a = 'é\xff'"), "1:7: not UTF-8: byte 0xFF"},
-        {TEXT("a = 1\nb = \"\xc3"), "2:6: not UTF-8: byte 0xC3"},
-        {TEXT("a = 1\n\0"), "2:1: " NUL_BYTES},
-        {TEXT("\xff\xfe"
-              "a\0"),
-         "1:1: " NUL_BYTES},
-        {TEXT("a = \"\\u0000\""), "1:5: a string or key must not contain a NUL character"},
-        {TEXT("x = 1\n\"\\u0000\" = 1"), "2:1: a string or key must not contain a NUL character"},
-        {TEXT("é = 1"), "1:1: " ASCII},
-        {TEXT("a = 1\nb = é"), "2:5: " ASCII},
-        {TEXT("a = \"é\" é"), "1:9: " ASCII},
-        {TEXT("\xC2\xA0"
-              "a = 1"),
-         "1:1: " ASCII},
-        {TEXT("[é]"), "1:2: " ASCII},
-        {TEXT("a = [1,\xE3\x80\x80"
-              "2]"),
-         "1:8: " ASCII},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *line = read_bad(cases[i].text, cases[i].length);
-        assert_string_equal(line, cases[i].said);
-    }
+
+TEST_ROWS(toml_parse__what_is_no_toml__said_plainly, (const char *text; size_t length; const char *said),
+          {TEXT("a = \"x\nb = 1\n"), "1:7: the string has no closing quote on its line"},
+          {TEXT("\n\na = \"\xc3\xa9\r\n"), "3:7: the string has no closing quote on its line"},
+          {TEXT("a = \"x\x01y\"\n"), "1:7: Error while parsing string: unescaped control characters other than TAB "
+                                     "(U+0009) are explicitly prohibited"},
+          {TEXT("a = hello"), "1:5: not a number, date, boolean or list; put strings in quotes"},
+          {TEXT(""), "0:0: the file is empty; meshsweep init writes one"},
+          {TEXT("a = 'é\xff'"), "1:7: not UTF-8: byte 0xFF"}, {TEXT("a = 1\nb = \"\xc3"), "2:6: not UTF-8: byte 0xC3"},
+          {TEXT("a = 1\n\0"), "2:1: " NUL_BYTES},
+          {TEXT("\xff\xfe"
+                "a\0"),
+           "1:1: " NUL_BYTES},
+          {TEXT("a = \"\\u0000\""), "1:5: a string or key must not contain a NUL character"},
+          {TEXT("x = 1\n\"\\u0000\" = 1"), "2:1: a string or key must not contain a NUL character"},
+          {TEXT("é = 1"), "1:1: " ASCII}, {TEXT("a = 1\nb = é"), "2:5: " ASCII}, {TEXT("a = \"é\" é"), "1:9: " ASCII},
+          {TEXT("\xC2\xA0"
+                "a = 1"),
+           "1:1: " ASCII},
+          {TEXT("[é]"), "1:2: " ASCII},
+          {TEXT("a = [1,\xE3\x80\x80"
+                "2]"),
+           "1:8: " ASCII})
+{
+    OWNED char *line = read_bad(row->text, row->length);
+    assert_string_equal(line, row->said);
 }
 
 /* `before` and `count` times `repeated`. */

@@ -213,21 +213,18 @@ TEST_ROWS(space__any_config__a_sweep_file_that_loads, (const char *config, *want
     assert_non_null(sweep);
 }
 
-TEST(space__what_cannot_be_an_axis__said_with_its_place)
+TEST_ROWS(
+    space__what_cannot_be_an_axis__said_with_its_place, (const char *text, *expected),
+    {"{\"zero_optimization\": {\"stage\": 4}}",
+     "/x/d.json:1:24: zero_optimization.stage must be 0, 1, 2 or 3, a list of different stages, or \"all\""},
+    {"{\"fp16\": {\"enabled\": [true, null]}}",
+     "/x/d.json:1:11: \"fp16.enabled\": a list of values to try may contain only numbers, strings, true and false"},
+    {"{\"gradient_accumulation_steps\": []}", "/x/d.json:1:2: \"gradient_accumulation_steps\": the list is empty"},
+    {"{\"train_micro_batch_size_per_gpu\": 0}",
+     "/x/d.json:1:2: train_micro_batch_size_per_gpu must be a positive integer, a list of them, or \"auto\""})
 {
-    static const char *const configs[][2] = {
-        {"{\"zero_optimization\": {\"stage\": 4}}",
-         "/x/d.json:1:24: zero_optimization.stage must be 0, 1, 2 or 3, a list of different stages, or \"all\""},
-        {"{\"fp16\": {\"enabled\": [true, null]}}",
-         "/x/d.json:1:11: \"fp16.enabled\": a list of values to try may contain only numbers, strings, true and false"},
-        {"{\"gradient_accumulation_steps\": []}", "/x/d.json:1:2: \"gradient_accumulation_steps\": the list is empty"},
-        {"{\"train_micro_batch_size_per_gpu\": 0}",
-         "/x/d.json:1:2: train_micro_batch_size_per_gpu must be a positive integer, a list of them, or \"auto\""},
-    };
-    for (size_t i = 0; i < LENGTH(configs); i++) {
-        struct error e = ERROR_INIT;
-        bool equal_batch;
-        assert_null(space_of(configs[i][0], &equal_batch, &e));
-        assert_string_equal(e.text, configs[i][1]);
-    }
+    struct error e = ERROR_INIT;
+    bool equal_batch;
+    assert_null(space_of(row->text, &equal_batch, &e));
+    assert_string_equal(e.text, row->expected);
 }

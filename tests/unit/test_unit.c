@@ -15,12 +15,10 @@ TEST_ROWS(convert__one_dimension__factor, (double value; const char *from, *to; 
     assert_true(fabs(got - row->expected) <= 1e-12 * fabs(row->expected));
 }
 
-TEST(convert__other_dimension__refused_and_untouched)
+TEST_ROWS(convert__other_dimension__refused_and_untouched, (const char *text, *expected), {"ms", "samples/s"},
+          {"GB", "s"}, {"tokens/s", "samples/s"}, {"s", "it/s"})
 {
-    static const char *const pairs[][2] = {{"ms", "samples/s"}, {"GB", "s"}, {"tokens/s", "samples/s"}, {"s", "it/s"}};
-    for (size_t i = 0; i < LENGTH(pairs); i++) {
-        double got = 42;
-        assert_false(unit_convert(1, pairs[i][0], pairs[i][1], &got));
-        assert_true(got == 42);
-    }
+    double got = 42;
+    assert_false(unit_convert(1, row->text, row->expected, &got));
+    assert_true(got == 42);
 }

@@ -37,31 +37,26 @@ static int64_t excluded(const char *cluster, const char *plan, const char *rule)
 
 #define HOST_OF_8 "num_hosts = 1\nnum_devices_per_host = 8\ntransport = \"NVLink\""
 
-TEST(zhen_rules__each__excludes_what_it_is_for)
+TEST_ROWS(zhen_rules__each__excludes_what_it_is_for, (const char *cluster, *plan, *rule; int64_t excluded),
+          {HOST_OF_8, "\"(pp, dp, op)\" = [1, 8, 1]", "world-size", 0},
+          {HOST_OF_8, "\"(pp, dp, op)\" = [1, 4, 1]", "world-size", 1},
+          {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]", "layers-per-stage", 0},
+          {HOST_OF_8, "\"(pp, dp, op)\" = [8, 1, 1]", "layers-per-stage", 1},
+          {HOST_OF_8, "\"(pp, dp, op)\" = [[1, 8, 1]]", "micro-batch-per-device", 0},
+          {"num_hosts = 2\nnum_devices_per_host = 4\ntransport = \"NVLink\"", "\"(pp, dp, op)\" = [1, 8, 1]",
+           "nvlink-one-host", 1},
+          {"num_hosts = 1\nnum_devices_per_host = 8\ntransport = \"EFAx4\"", "\"(pp, dp, op)\" = [1, 8, 1]",
+           "efa-several-hosts", 1},
+          {"num_hosts = [1, 2]\nnum_devices_per_host = 8\ntransport = \"TCPx4\"", "\"(pp, dp, op)\" = [1, 8, 1]",
+           "efa-several-hosts", 0},
+          {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]\nhost_ids = [[0], [0]]\ndevice_ids = [[0, 1], [2, 3]]",
+           "device-ids-per-stage", 0},
+          {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]\nhost_ids = [[0]]", "host-ids-per-stage", 1},
+          {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]\ndevice_ids = [[0], [1], [2]]", "device-ids-per-stage", 1})
 {
-    ROWS(cases, const char *cluster, *plan, *rule; int64_t excluded) = {
-        {HOST_OF_8, "\"(pp, dp, op)\" = [1, 8, 1]", "world-size", 0},
-        {HOST_OF_8, "\"(pp, dp, op)\" = [1, 4, 1]", "world-size", 1},
-        {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]", "layers-per-stage", 0},
-        {HOST_OF_8, "\"(pp, dp, op)\" = [8, 1, 1]", "layers-per-stage", 1},
-        {HOST_OF_8, "\"(pp, dp, op)\" = [[1, 8, 1]]", "micro-batch-per-device", 0},
-        {"num_hosts = 2\nnum_devices_per_host = 4\ntransport = \"NVLink\"", "\"(pp, dp, op)\" = [1, 8, 1]",
-         "nvlink-one-host", 1},
-        {"num_hosts = 1\nnum_devices_per_host = 8\ntransport = \"EFAx4\"", "\"(pp, dp, op)\" = [1, 8, 1]",
-         "efa-several-hosts", 1},
-        {"num_hosts = [1, 2]\nnum_devices_per_host = 8\ntransport = \"TCPx4\"", "\"(pp, dp, op)\" = [1, 8, 1]",
-         "efa-several-hosts", 0},
-        {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]\nhost_ids = [[0], [0]]\ndevice_ids = [[0, 1], [2, 3]]",
-         "device-ids-per-stage", 0},
-        {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]\nhost_ids = [[0]]", "host-ids-per-stage", 1},
-        {HOST_OF_8, "\"(pp, dp, op)\" = [2, 4, 1]\ndevice_ids = [[0], [1], [2]]", "device-ids-per-stage", 1},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        int64_t got = excluded(cases[i].cluster, cases[i].plan, cases[i].rule);
-        if (got != cases[i].excluded)
-            fail_msg("case %zu: %s excluded %lld, not %lld", i, cases[i].rule, (long long)got,
-                     (long long)cases[i].excluded);
-    }
+    int64_t got = excluded(row->cluster, row->plan, row->rule);
+    if (got != row->excluded)
+        fail_msg("%s excluded %lld, not %lld", row->rule, (long long)got, (long long)row->excluded);
 }
 
 TEST(zhen_micro_batches__more_than_devices__excluded_without_host_ids)
@@ -103,27 +98,23 @@ TEST(zhen_timeout__by_hand_and_automatic__as_the_toolkit_had_it)
 }
 
 /* The toolkit's own files, where they are at hand, with the numbers of jobs that the toolkit itself made of them. */
-TEST(zhen_files__as_published__same_jobs)
+TEST_ROWS(zhen_files__as_published__same_jobs, (const char *name; int64_t combinations, matched),
+          {"config.toml", 112, 46}, {"uniform_model.toml", 148, 74}, {"10_models_rand.toml", 40, 20})
 {
-    ROWS(files, const char *name; int64_t combinations, matched) = {{"config.toml", 112, 46},
-                                                                    {"uniform_model.toml", 148, 74},
-                                                                    {"10_models_rand.toml", 40, 20}};
     const char *directory = getenv("MESHSWEEP_SHARED_DATA");
-    for (size_t i = 0; i < LENGTH(files); i++) {
-        struct error e = ERROR_INIT;
-        HELD_AT(sweep) *s = NULL;
-        char *path = xasprintf("%s/zhen/%s", directory ? directory : "../shared/data", files[i].name);
-        bool there = access(path, R_OK) == 0;
-        int rc = there ? sweep_load(path, &s, &e) : 0;
-        free(path);
-        if (!there)
-            skip();
-        if (rc < 0)
-            fail_msg("%s", e.text);
-        HELD_AT(space) *space = build(s);
-        struct match_counts counts = count(space);
-        assert_int_equal(counts.combinations, files[i].combinations);
-        assert_int_equal(counts.matched, files[i].matched);
-        free(counts.rules);
-    }
+    struct error e = ERROR_INIT;
+    HELD_AT(sweep) *s = NULL;
+    char *path = xasprintf("%s/zhen/%s", directory ? directory : "../shared/data", row->name);
+    bool there = access(path, R_OK) == 0;
+    int rc = there ? sweep_load(path, &s, &e) : 0;
+    free(path);
+    if (!there)
+        skip();
+    if (rc < 0)
+        fail_msg("%s", e.text);
+    HELD_AT(space) *space = build(s);
+    struct match_counts counts = count(space);
+    assert_int_equal(counts.combinations, row->combinations);
+    assert_int_equal(counts.matched, row->matched);
+    free(counts.rules);
 }
