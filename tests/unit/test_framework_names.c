@@ -416,16 +416,13 @@ TEST_ROWS(names__batches__cut_into_micro_batches, (const char *profile, *theirs,
     FAIL_WHERE(theirs.bytes != ours.bytes || theirs.seconds != ours.seconds, "%s: %s", row->profile, row->theirs);
 }
 
-TEST(names__fully_sharded_without_a_stage__is_sharded)
+TEST_ROWS(names__fully_sharded_without_a_stage__is_sharded, (const char *text), {"fsdp"}, {"fsdp2"}, {"torchtitan"})
 {
-    static const char *const frameworks[] = {"fsdp", "fsdp2", "torchtitan"};
-    for (size_t i = 0; i < LENGTH(frameworks); i++) {
-        struct predicted bare = predicted_with(frameworks[i], batch, "", "");
-        struct predicted said = predicted_with(frameworks[i], batch, "", "zero_stage=3");
-        struct predicted none = predicted_with(frameworks[i], batch, "", "zero_stage=0");
-        assert_true(bare.bytes == said.bytes && bare.seconds == said.seconds);
-        assert_true(none.bytes > 1.5 * bare.bytes);
-    }
+    struct predicted bare = predicted_with(row->text, batch, "", "");
+    struct predicted said = predicted_with(row->text, batch, "", "zero_stage=3");
+    struct predicted none = predicted_with(row->text, batch, "", "zero_stage=0");
+    assert_true(bare.bytes == said.bytes && bare.seconds == said.seconds);
+    assert_true(none.bytes > 1.5 * bare.bytes);
 }
 
 /* Megatron-LM prints the ranks of latent attention and two experts per token of every model. */

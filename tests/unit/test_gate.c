@@ -40,12 +40,11 @@ TEST(gate_check__token__all_of_it_and_no_more)
     expect(&open_gate, (struct gate_request){.path = "/a/b"}, (struct answer){200, "a/b", false});
 }
 
-TEST(gate_check__method__only_those_that_read)
+TEST_ROWS(gate_check__method__only_those_that_read, (const char *text), {"POST"}, {"PUT"}, {"DELETE"}, {"OPTIONS"},
+          {"get"}, {"GETS"}, {""})
 {
-    static const char *const others[] = {"POST", "PUT", "DELETE", "OPTIONS", "get", "GETS", ""};
     expect(&closed, (struct gate_request){.method = "HEAD"}, (struct answer){200, "", false});
-    for (size_t i = 0; i < LENGTH(others); i++)
-        expect(&closed, (struct gate_request){.method = others[i]}, (struct answer){405, NULL, false});
+    expect(&closed, (struct gate_request){.method = row->text}, (struct answer){405, NULL, false});
 }
 
 TEST(gate_check__host__numbers_localhost_and_the_one_that_is_allowed)

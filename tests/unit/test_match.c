@@ -204,31 +204,26 @@ TEST(distinct__what_makes_two_combinations_one_job__known)
     }
 }
 
-TEST(plan__jobs_that_are_alike__told_without_looking)
+TEST_ROWS(plan__jobs_that_are_alike__told_without_looking, (const char *text),
+          {("[[model]]\na = [1, 2, 3, 4]\n[[training_spec]]\nt = [1, 2, 3]\n"
+            "[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n")},
+          {"[[model]]\na = [1, 2]\n[[cluster_spec]]\nnum_hosts = [1, 2]\nnum_devices_per_host = 2\n"},
+          {"[[model]]\na = [1, 2]\n[[model]]\na = 1\n"},
+          {("[[model]]\na = [1, 2]\nb = [1, 2]\n[[model]]\nb = [1, 2]\na = [1, 2]\n[[training_spec]]\nt = [1, 2, 3]\n"
+            "[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n")},
+          {("[[model]]\na = [1, 2]\nb = [1, 2]\n[[model]]\na = [1, 2]\nb = [1, 2]\n[[model]]\na = [2, 3]\nb = [2, 3]\n"
+            "[[training_spec]]\nt = [1, 2, 3]\n")},
+          {"[job]\ncommand = [\"x\"]\ntimeout = \"a * 60\"\n[[model]]\na = [1, 2, 3]\n"})
 {
-    static const char *const texts[] = {
-        ("[[model]]\na = [1, 2, 3, 4]\n[[training_spec]]\nt = [1, 2, 3]\n"
-         "[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n"),
-        "[[model]]\na = [1, 2]\n[[cluster_spec]]\nnum_hosts = [1, 2]\nnum_devices_per_host = 2\n",
-        "[[model]]\na = [1, 2]\n[[model]]\na = 1\n",
-        ("[[model]]\na = [1, 2]\nb = [1, 2]\n[[model]]\nb = [1, 2]\na = [1, 2]\n[[training_spec]]\nt = [1, 2, 3]\n"
-         "[[rule]]\nname = \"r\"\nrequire = \"a <> t\"\nwhy = \"w\"\n"),
-        ("[[model]]\na = [1, 2]\nb = [1, 2]\n[[model]]\na = [1, 2]\nb = [1, 2]\n[[model]]\na = [2, 3]\nb = [2, 3]\n"
-         "[[training_spec]]\nt = [1, 2, 3]\n"),
-        "[job]\ncommand = [\"x\"]\ntimeout = \"a * 60\"\n[[model]]\na = [1, 2, 3]\n",
-    };
-    for (size_t i = 0; i < LENGTH(texts); i++) {
-        HELD(built) b = build_text(texts[i]);
-        struct keys few = {.count = 0}, all = {.count = 0};
-        HELD(plan) x = listed_plan(b.space, 1, &few), y = listed_plan(b.space, INT64_MAX, &all);
-        assert_int_equal(few.count, 1);
-        assert_int_equal(all.count, y.jobs);
-        assert_int_equal(x.jobs, y.jobs);
-        assert_int_equal(x.duplicates, y.duplicates);
-        assert_memory_equal(x.marks, y.marks, sizeof x.marks);
-        assert_true(x.device_hours_max == y.device_hours_max ||
-                    (isnan(x.device_hours_max) && isnan(y.device_hours_max)));
-    }
+    HELD(built) b = build_text(row->text);
+    struct keys few = {.count = 0}, all = {.count = 0};
+    HELD(plan) x = listed_plan(b.space, 1, &few), y = listed_plan(b.space, INT64_MAX, &all);
+    assert_int_equal(few.count, 1);
+    assert_int_equal(all.count, y.jobs);
+    assert_int_equal(x.jobs, y.jobs);
+    assert_int_equal(x.duplicates, y.duplicates);
+    assert_memory_equal(x.marks, y.marks, sizeof x.marks);
+    assert_true(x.device_hours_max == y.device_hours_max || (isnan(x.device_hours_max) && isnan(y.device_hours_max)));
 }
 
 static void count_looks(void *context, int64_t matches, int64_t of)

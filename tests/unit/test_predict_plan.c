@@ -87,21 +87,13 @@ TEST(plan_stage_layers__uneven__as_the_keys_say)
                  14, 4, 4, 3);
 }
 
-TEST(plan_complete__layouts_that_do_not_add_up__refused)
+TEST_ROWS(plan_complete__layouts_that_do_not_add_up__refused, (const char *text), {"Et|t|t|tL|"}, {"Et|t|t|L"},
+          {"Et|t|t|(tL"}, {"Et|t|t|x"}, {"E(((((((((t)))))))))|t|t|tL"},
+          {"E((((((()*4096)*4096)*4096)*4096)*4096)*4096)|tt|t|tL"}, {"Et*0|tt|t|tL"}, {"*4"})
 {
-    static const char *const layouts[] = {"Et|t|t|tL|",
-                                          "Et|t|t|L",
-                                          "Et|t|t|(tL",
-                                          "Et|t|t|x",
-                                          "E(((((((((t)))))))))|t|t|tL",
-                                          "E((((((()*4096)*4096)*4096)*4096)*4096)*4096)|tt|t|tL",
-                                          "Et*0|tt|t|tL",
-                                          "*4"};
-    for (size_t i = 0; i < LENGTH(layouts); i++) {
-        const struct architecture a = playbook(4, 2048, 8192, false);
-        struct training_plan plan = {.pipeline = 4, .sequence = 64, .layout = layouts[i]};
-        FAILS_WITH_PART(plan_complete(&plan, &a, &e), "pipeline_layout");
-    }
+    const struct architecture a = playbook(4, 2048, 8192, false);
+    struct training_plan plan = {.pipeline = 4, .sequence = 64, .layout = row->text};
+    FAILS_WITH_PART(plan_complete(&plan, &a, &e), "pipeline_layout");
 }
 
 /* The papers' figures for a pipeline of four: micro-batches held, and the share of 1F1B's waiting. */

@@ -219,21 +219,19 @@ TEST(step_predict__sharded_parameters__hidden_behind_computing)
 
 /* A ring that crosses nodes passes their own links, too: those of an H100 deliver less than eight adapters of 400 Gb/s,
  * those of a B200 more. Nothing gets faster by crossing. */
-TEST(step_predict__ring_over_nodes__waits_for_the_slower_links)
+TEST_ROWS(step_predict__ring_over_nodes__waits_for_the_slower_links, (const char *text), {"H100"}, {"B200"}, {"GB200"},
+          {"GB300"}, {"A100-80GB"}, {"MI355X"}, {"TPU-v5e"})
 {
-    static const char *const devices[] = {"H100", "B200", "GB200", "GB300", "A100-80GB", "MI355X", "TPU-v5e"};
     PLAN(plan, .data = 64, .sequence = 512);
     assert_true(term_on(on("H100"), plan, "megatron", TIME_DATA_INTER) == 0);
     assert_true(term_on(on("B200"), plan, "megatron", TIME_DATA_INTRA) == 0);
-    for (size_t i = 0; i < LENGTH(devices); i++) {
-        struct cluster cluster = on(devices[i]);
-        double ranks = cluster.device->pair_bytes_per_s > 0 ? 8 : 2; /* fewer have fewer links of a mesh */
-        for (double before = 0; ranks <= 1024; ranks *= 2) {
-            plan.data = (int64_t)ranks;
-            double s = predict(GPT, plan, cluster, "megatron").seconds;
-            assert_true(s >= before);
-            before = s;
-        }
+    struct cluster cluster = on(row->text);
+    double ranks = cluster.device->pair_bytes_per_s > 0 ? 8 : 2; /* fewer have fewer links of a mesh */
+    for (double before = 0; ranks <= 1024; ranks *= 2) {
+        plan.data = (int64_t)ranks;
+        double s = predict(GPT, plan, cluster, "megatron").seconds;
+        assert_true(s >= before);
+        before = s;
     }
 }
 
@@ -493,28 +491,25 @@ TEST(step_predict__zero_stages__volume_of_data_parallelism)
 }
 
 /* FSDP without resharding after the forward pass gathers less often than with it, and hides it in the same way. */
-TEST(step_predict__fsdp_that_does_not_reshard__no_slower)
+TEST_ROWS(step_predict__fsdp_that_does_not_reshard__no_slower, (const char *text), {"fsdp"}, {"fsdp2"}, {"hf-trainer"},
+          {"torchtitan"}, {"torchtune"})
 {
-    static const char *const frameworks_of[] = {"fsdp", "fsdp2", "hf-trainer", "torchtitan", "torchtune"};
-    for (size_t i = 0; i < LENGTH(frameworks_of); i++)
-        for (int64_t data = 8; data <= 512; data *= 8)
-            for (int64_t m = 1; m <= 8; m *= 8) {
-                struct training_plan plan = {.data = data, .micro_batches = m, .sequence = 2048, .zero_stage = 2};
-                double kept = predict(GPT, plan, *a100(), frameworks_of[i]).seconds;
-                plan.zero_stage = 3;
-                assert_true(kept <= predict(GPT, plan, *a100(), frameworks_of[i]).seconds);
-            }
+    for (int64_t data = 8; data <= 512; data *= 8)
+        for (int64_t m = 1; m <= 8; m *= 8) {
+            struct training_plan plan = {.data = data, .micro_batches = m, .sequence = 2048, .zero_stage = 2};
+            double kept = predict(GPT, plan, *a100(), row->text).seconds;
+            plan.zero_stage = 3;
+            assert_true(kept <= predict(GPT, plan, *a100(), row->text).seconds);
+        }
 }
 
 /* Replicas reduce in DDP's buckets, behind the backward pass: what is left is what computing takes longer for it. */
-TEST(step_predict__ddp_of_frameworks_that_also_shard__hidden)
+TEST_ROWS(step_predict__ddp_of_frameworks_that_also_shard__hidden, (const char *text), {"torch-ddp"}, {"hf-trainer"},
+          {"fsdp2"}, {"torchtitan"})
 {
-    static const char *const frameworks_of[] = {"torch-ddp", "hf-trainer", "fsdp2", "torchtitan"};
-    for (size_t i = 0; i < LENGTH(frameworks_of); i++) {
-        double sent = 2 * framework_find(frameworks_of[i])->time.gradient_bytes * GPT_PARAMETERS * 7 / 8 / 300e9;
-        double left = term(PLANNED(.data = 8, .micro_batch = 8, .sequence = 2048), frameworks_of[i], TIME_DATA_INTRA);
-        assert_close(left, CONTENTION * sent, 1e-3);
-    }
+    double sent = 2 * framework_find(row->text)->time.gradient_bytes * GPT_PARAMETERS * 7 / 8 / 300e9;
+    double left = term(PLANNED(.data = 8, .micro_batch = 8, .sequence = 2048), row->text, TIME_DATA_INTRA);
+    assert_close(left, CONTENTION * sent, 1e-3);
 }
 
 /* The plan's word on gradients goes over what the framework sends. */

@@ -149,21 +149,20 @@ TEST(every_strategy__same_again__same_trials)
 }
 
 /* The same runs side by side, however many and in whichever order they end, as one after the other. */
-TEST(staged_and_dsat__beside_others__same_trials_in_the_same_order)
+TEST_ROWS(staged_and_dsat__beside_others__same_trials_in_the_same_order, (const char *text), {"staged"},
+          {"dsat-random"}, {"dsat-binary"}, {"dsat-asha"})
 {
-    static const char *const names[] = {"staged", "dsat-random", "dsat-binary", "dsat-asha"};
-    for (size_t i = 0; i < LENGTH(names); i++)
-        for (uint64_t order = 0; order < 12; order++) {
-            HELD(search_fixture) f = fixture_open(16, false);
-            HELD_AT(search) *a = open_search(&f, names[i], 42), *b = open_search(&f, names[i], 42);
-            struct fixture_result x = fixture_run(&f, a, 1, 0), y = fixture_run(&f, b, 2 + order % 6, order);
-            if (x.trials != y.trials || memcmp(x.asked, y.asked, x.trials * sizeof *x.asked) != 0)
-                fail_msg("%s, %d at a time, order %d: other trials", names[i], (int)(2 + order % 6), (int)order);
-            assert_true(x.trials > 1);
-            assert_true(x.best == y.best);
-            assert_int_equal(x.most_running, 1);
-            assert_true(y.most_running > 1);
-        }
+    for (uint64_t order = 0; order < 12; order++) {
+        HELD(search_fixture) f = fixture_open(16, false);
+        HELD_AT(search) *a = open_search(&f, row->text, 42), *b = open_search(&f, row->text, 42);
+        struct fixture_result x = fixture_run(&f, a, 1, 0), y = fixture_run(&f, b, 2 + order % 6, order);
+        if (x.trials != y.trials || memcmp(x.asked, y.asked, x.trials * sizeof *x.asked) != 0)
+            fail_msg("%s, %d at a time, order %d: other trials", row->text, (int)(2 + order % 6), (int)order);
+        assert_true(x.trials > 1);
+        assert_true(x.best == y.best);
+        assert_int_equal(x.most_running, 1);
+        assert_true(y.most_running > 1);
+    }
 }
 
 /* As the documents of dsat say. */

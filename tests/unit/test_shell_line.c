@@ -57,26 +57,23 @@ TEST(shell_add_value__beside_a_name_or_a_sign__kept_apart)
 }
 
 /* A shell gets the value from such lines, wherever it stands. */
-TEST(shell_add_value__beside_a_name__arrives)
+TEST_ROWS(shell_add_value__beside_a_name__arrives, (const char *text), {"i=9; printf %s $i@"},
+          {"i=9; printf %s \"$i@\""}, {"i=9; cat <<E\n$i@\nE\n"}, {"i=9; printf %s `echo $i@`"}, {"printf %s 9@>&1"})
 {
-    static const char *const lines[] = {"i=9; printf %s $i@", "i=9; printf %s \"$i@\"", "i=9; cat <<E\n$i@\nE\n",
-                                        "i=9; printf %s `echo $i@`", "printf %s 9@>&1"};
-    for (size_t i = 0; i < LENGTH(lines); i++) {
-        struct shell_line line = SHELL_LINE_INIT;
-        OWNED_BUFFER out = BUFFER_INIT;
-        char *before = strdup(lines[i]), *after = strchr(before, '@'), got[16] = "";
-        *after++ = '\0';
-        buffer_add_text(&out, before);
-        shell_line_read(&line, before);
-        shell_add_value(&out, "1", shell_line_put(&line, before, after));
-        buffer_add_text(&out, after);
-        FILE *shell = popen(buffer_text(&out), "r");
-        assert_non_null(shell);
-        (void)!fread(got, 1, sizeof got - 1, shell);
-        assert_int_equal(pclose(shell), 0);
-        assert_int_equal(strspn(got, "91"), 2);
-        free(before);
-    }
+    struct shell_line line = SHELL_LINE_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
+    char *before = strdup(row->text), *after = strchr(before, '@'), got[16] = "";
+    *after++ = '\0';
+    buffer_add_text(&out, before);
+    shell_line_read(&line, before);
+    shell_add_value(&out, "1", shell_line_put(&line, before, after));
+    buffer_add_text(&out, after);
+    FILE *shell = popen(buffer_text(&out), "r");
+    assert_non_null(shell);
+    (void)!fread(got, 1, sizeof got - 1, shell);
+    assert_int_equal(pclose(shell), 0);
+    assert_int_equal(strspn(got, "91"), 2);
+    free(before);
 }
 
 TEST(shell_add_value__here_documents__until_their_ends)
