@@ -35,13 +35,11 @@ static void check(const char *text, bool calls, const char *expected)
         assert_int_equal(e.kind, ERROR_USAGE);
 }
 
-TEST(rewrite__names_and_quotes__replaced)
+TEST_ROWS(rewrite__names_and_quotes__replaced, (const char *text; const char *expected), {"a+1", "(<a>+1)"},
+          {"a.b . c", "(<a.b> . <c>)"}, {"\"a\"\"b\".[c d]", "(<<a\"b.c d>>)"},
+          {"NOT a AND true", "(NOT <a> AND true)"}, {"'a' || 'b''c' || 1e-3", "('a' || 'b''c' || 1e-3)"})
 {
-    check("a+1", true, "(<a>+1)");
-    check("a.b . c", true, "(<a.b> . <c>)");
-    check("\"a\"\"b\".[c d]", true, "(<<a\"b.c d>>)");
-    check("NOT a AND true", true, "(NOT <a> AND true)");
-    check("'a' || 'b''c' || 1e-3", true, "('a' || 'b''c' || 1e-3)");
+    check(row->text, true, row->expected);
 }
 
 TEST(rewrite__calls__name_and_parenthesis_replaced)
@@ -52,17 +50,13 @@ TEST(rewrite__calls__name_and_parenthesis_replaced)
     check("f(a)", false, "(f(<a>))");
 }
 
-TEST(rewrite__refused__reason)
+TEST_ROWS(rewrite__refused__reason, (const char *text; const char *expected), {"bad", "no bad"},
+          {"bad(1)", "no bad function"}, {"f(a", "a parenthesis is not closed"},
+          {"f(a))", "there is one closing parenthesis too many"}, {"a -- b", "an expression cannot contain comments"},
+          {"a; b", "`;` has no meaning in an expression"}, {"?1", "`?` has no meaning in an expression"},
+          {"'a", "a string is not closed"}, {"\"a", "a quoted name is not closed"})
 {
-    check("bad", true, "no bad");
-    check("bad(1)", true, "no bad function");
-    check("f(a", true, "a parenthesis is not closed");
-    check("f(a))", true, "there is one closing parenthesis too many");
-    check("a -- b", true, "an expression cannot contain comments");
-    check("a; b", true, "`;` has no meaning in an expression");
-    check("?1", true, "`?` has no meaning in an expression");
-    check("'a", true, "a string is not closed");
-    check("\"a", true, "a quoted name is not closed");
+    check(row->text, true, row->expected);
 }
 
 TEST(rewrite__too_long__refused)

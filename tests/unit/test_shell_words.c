@@ -9,18 +9,11 @@ static void check_word(const char *word, const char *expected)
     assert_string_equal(buffer_text(&b), expected);
 }
 
-TEST(shell_add_word__any_text__one_word)
+TEST_ROWS(shell_add_word__any_text__one_word, (const char *text; const char *expected), {"--lr=1e-3", "--lr=1e-3"},
+          {"/a/b.c:d,e@f%g+h", "/a/b.c:d,e@f%g+h"}, {"", "''"}, {"two words", "'two words'"}, {"it's", "'it'\\''s'"},
+          {"$HOME", "'$HOME'"}, {"a\nb", "'a\nb'"}, {"~", "'~'"}, {"*", "'*'"}, {"#x", "'#x'"})
 {
-    check_word("--lr=1e-3", "--lr=1e-3");
-    check_word("/a/b.c:d,e@f%g+h", "/a/b.c:d,e@f%g+h");
-    check_word("", "''");
-    check_word("two words", "'two words'");
-    check_word("it's", "'it'\\''s'");
-    check_word("$HOME", "'$HOME'");
-    check_word("a\nb", "'a\nb'");
-    check_word("~", "'~'");
-    check_word("*", "'*'");
-    check_word("#x", "'#x'");
+    check_word(row->text, row->expected);
 }
 
 #define WORDS(...) ((char *[]){__VA_ARGS__ __VA_OPT__(, ) NULL})

@@ -82,18 +82,11 @@ TEST(template_parse__literals__joined)
     assert_true(t.parts[1].is_placeholder);
 }
 
-TEST(template_name_length__prefix__longest_name)
+TEST_ROWS(template_name_length__prefix__longest_name, (const char *text; size_t length), {"tp", 2},
+          {"model.layers}", 12}, {"a-b_2 c", 5}, {"a..b", 1}, {"a.", 1}, {"a.1", 1}, {".a", 0}, {"1a", 0}, {"-a", 0},
+          {"", 0})
 {
-    assert_int_equal(template_name_length("tp"), 2);
-    assert_int_equal(template_name_length("model.layers}"), 12);
-    assert_int_equal(template_name_length("a-b_2 c"), 5);
-    assert_int_equal(template_name_length("a..b"), 1);
-    assert_int_equal(template_name_length("a."), 1);
-    assert_int_equal(template_name_length("a.1"), 1);
-    assert_int_equal(template_name_length(".a"), 0);
-    assert_int_equal(template_name_length("1a"), 0);
-    assert_int_equal(template_name_length("-a"), 0);
-    assert_int_equal(template_name_length(""), 0);
+    assert_int_equal(template_name_length(row->text), row->length);
 }
 
 TEST(template_misspelt__half_a_name__told)
