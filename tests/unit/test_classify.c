@@ -376,8 +376,7 @@ static const char *const own_lines[] = {
 
 static const char *const false_friends[] = {
     "RuntimeError: CUDA error: an illegal memory access was encountered",
-    ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: "
-     "101376"),
+    ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: 101376"),
     "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
     "Cuda failure 1 'invalid argument'",
     "RuntimeError: CUDA error: invalid device ordinal",

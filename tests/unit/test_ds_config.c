@@ -152,8 +152,7 @@ TEST_APART(open__bad_base__one_sentence_with_a_place)
         {"{\"zero_optimization\": {\"overlapp_comm\": true}}",
          "ds.json:1:24: DeepSpeed has no key zero_optimization \"overlapp_comm\"; did you mean \"overlap_comm\"?"},
         {"{\"zero_optimization\": {\"offload_param\": {\"devise\": \"cpu\"}}}",
-         "ds.json:1:42: DeepSpeed has no key zero_optimization.offload_param \"devise\"; did you mean "
-         "\"device\"?"},
+         "ds.json:1:42: DeepSpeed has no key zero_optimization.offload_param \"devise\"; did you mean \"device\"?"},
         {"{\"train_batch_size\": 8,\n \"train_micro_batch_size_per_gpu\": 2.5}",
          "ds.json:2:2: train_micro_batch_size_per_gpu must be a whole number above 0"},
         {"{\"gradient_accumulation_steps\": 0}",
@@ -183,8 +182,8 @@ TEST_APART(open__bad_base__one_sentence_with_a_place)
     }
     put("ds.json", "{}");
     OWNED char *text = error_of(FILE_OF("[parallel_spec]\n\"zero_optimization.offload_optimizer.ration\" = 0.5\n"));
-    assert_non_null(strstr(text, "DeepSpeed has no key zero_optimization.offload_optimizer \"ration\"; did you mean "
-                                 "\"ratio\"?"));
+    assert_non_null(
+        strstr(text, "DeepSpeed has no key zero_optimization.offload_optimizer \"ration\"; did you mean \"ratio\"?"));
     free(text);
     unlink("ds.json");
     text = error_of(FILE_OF(""));
@@ -194,8 +193,7 @@ TEST_APART(open__bad_base__one_sentence_with_a_place)
 TEST_ROWS_APART(
     open__two_names_of_one_key__refused_wherever_they_stand, (const char *base, *specs, *expected),
     {"{\"zero_optimization\": {\"stage3_prefetch_bucket_size\": 1,\n  \"prefetch_bucket_size\": [1, 2]}}", "",
-     "ds.json:2:3: zero_optimization has both \"prefetch_bucket_size\" and \"stage3_prefetch_bucket_size\", names "
-     "of "
+     "ds.json:2:3: zero_optimization has both \"prefetch_bucket_size\" and \"stage3_prefetch_bucket_size\", names of "
      "one key; write \"stage3_prefetch_bucket_size\" alone; DeepSpeed refuses it (runtime/zero/config.py)"},
     {"{\"tensor_parallel\": {\"kernel_inject\": true, \"replace_with_kernel_inject\": true}}", "",
      "write \"kernel_inject\" alone"},

@@ -185,8 +185,7 @@ TEST_ROWS(
     {"{\"model_type\": \"gemma3\", \"vision_config\": {}, " SHAPE "}",
      "c.json: \"vision_config\" is an encoder tower, which is not counted; save text_config as a separate file"},
     {"{\"model_type\": \"kosmos9\", \"text_config\": {" SHAPE "}}",
-     "c.json: model_type \"kosmos9\" is not known; its language model is in text_config; save that as a separate "
-     "file"},
+     "c.json: model_type \"kosmos9\" is not known; its language model is in text_config; save that as a separate file"},
     {"{\"model_type\": \"deepseek_v32\", " SHAPE "}",
      "c.json: the parameters of model_type \"deepseek_v32\" cannot be counted: no key describes the parameters of "
      "its indexer, which chooses the tokens that attention sees"},
@@ -207,8 +206,7 @@ TEST_ROWS(
      "vocab as keys instead of hf_config"},
     {"{\"model_type\": \"opt\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4,"
      "\"ffn_dim\": 128, \"vocab_size\": 100, \"max_position_embeddings\": 32, \"word_embed_proj_dim\": 32}",
-     "c.json: \"word_embed_proj_dim\" is 32, but \"hidden_size\" is 64; embeddings of another width are not "
-     "supported"},
+     "c.json: \"word_embed_proj_dim\" is 32, but \"hidden_size\" is 64; embeddings of another width are not supported"},
     {"{\"model_type\": \"nemotron_h\", \"mamba_num_heads\": 2, \"mamba_head_dim\": 64, \"n_groups\": 1,"
      "\"ssm_state_size\": 16, " SHAPE "}",
      "c.json lacks \"hybrid_override_pattern\", which model_type nemotron_h needs"},
@@ -222,8 +220,7 @@ TEST_ROWS(
      "c.json: \"mamba_conv_bias\" is 0, but for model_type jamba only 1 is known; give layers, hidden, heads, ffn "
      "and vocab as keys instead of hf_config"},
     {"{\"model_type\": \"llama\", \"num_local_experts\": 8, " SHAPE "}",
-     "c.json: \"num_local_experts\" is 8, but no llama is known to have any: its own model_type, or layers, "
-     "hidden, "
+     "c.json: \"num_local_experts\" is 8, but no llama is known to have any: its own model_type, or layers, hidden, "
      "heads, ffn and vocab as keys in place of hf_config, would be needed"},
     {"{\"model_type\": \"qwen3\", \"num_key_value_heads\": 2, \"head_dim\": 16, " SHAPE
      ", \"layer_types\": [\"linear_attention\"]}",

@@ -104,8 +104,7 @@ TEST(generic__several_multisets__by_their_names)
                    "--where: mixers(): the model space has no layers of mixers, or several kinds of them");
     assert_refused(TWO_STACKS, "params > 1",
                    "--where: `params`: the parameters of these models cannot be counted, only those of DHEN models "
-                   "(see "
-                   "mixers)");
+                   "(see mixers)");
 }
 
 TEST(refused__names_and_functions__reason_and_hint)

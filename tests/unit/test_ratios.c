@@ -294,8 +294,7 @@ TEST(choices__best_of_equal_jobs__verdicts_in_5_percent)
                 }
                 double share = percent_of(wrong, rounds);
                 print_message("best of %zu against best of %zu, %s, %zu pairs: wrong in %.1f %%, median below 1 in "
-                              "%.0f "
-                              "%%\n",
+                              "%.0f %%\n",
                               sides[f][0], sides[f][1], noises[k].name, sizes[i], share, percent_of(below, rounds));
                 assert_true(share <= 7);
                 assert_true(percent_of(below, rounds) > 45 && percent_of(below, rounds) < 55);

@@ -94,8 +94,7 @@ TEST_WITHIN(ranking__values__finite_ones_in_order, open_database, close_database
              " (11, 'loss', NULL, 3), (12, 'loss', 0.25, 1), (13, 'loss', 0.5, 1), (14, 'loss', NULL, 1)");
     refresh(db);
     expect_row(db, "SELECT * FROM ranking", true,
-               "rank|loss|job|key|sweep|in_sweep|model.layers|model.name|model.state|parallel_spec.Name|tp|"
-               "it's "
+               "rank|loss|job|key|sweep|in_sweep|model.layers|model.name|model.state|parallel_spec.Name|tp|it's "
                "\"odd\"|dp|state|failure|attempts|metric.layers|duration_ms|max_rss|partial|not_finite|error|directory|"
                "started|"
                "ended");

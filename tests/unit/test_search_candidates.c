@@ -123,8 +123,7 @@ TEST(groups__that_compete_apart__said_with_what_would_join_them)
 {
     expect_groups(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\n[[parallel_spec]]\nmicro_batch = [1, 2]\n", false,
                   "3 groups of 2 jobs compete separately, by training_spec.lr; with [sweep] group_by = [] all jobs "
-                  "compete "
-                  "with each other");
+                  "compete with each other");
     expect_groups(HEAD_OF_LOSS "[[model]]\nlayers = [8, 16]\n[[training_spec]]\nlr = [1, 2, 3]\n"
                                "[[parallel_spec]]\nmicro_batch = [1, 2]\n",
                   false,
@@ -132,8 +131,7 @@ TEST(groups__that_compete_apart__said_with_what_would_join_them)
                   "[\"model.layers\"] they are separated only by model, cluster and global batch");
     expect_groups(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true,
                   "2 groups of 3 jobs compete separately, by training_spec.global_batch; with [sweep] group_by = [] "
-                  "all "
-                  "jobs "
+                  "all jobs "
                   "compete with each other");
 }
 

@@ -302,8 +302,7 @@ TEST(batch_system_refusal__messages_of_sbatch__what_they_mean)
 
 TEST_ROWS(batch_system_refusal_text__all_that_sbatch_says__what_names_the_cause, (const char *text, *expected),
           {"sbatch: error: invalid partition specified: gpux\nsbatch: error: Batch job submission failed: Invalid "
-           "partition "
-           "name specified\n",
+           "partition name specified\n",
            "sbatch: invalid partition specified: gpux; Batch job submission failed: Invalid partition name specified"},
           {"sbatch: unrecognized option '--gpu'\nTry \"sbatch --help\" for more information\n",
            "sbatch: unrecognized option '--gpu'"},
@@ -370,8 +369,8 @@ static int bench_run(int64_t limit_ms)
     OWNED_BUFFER text = BUFFER_INIT;
     batch_script_add(&batch, &text);
     put(ROOT "/batch", buffer_text(&text));
-    int status = system("cd \"" ROOT "\" && SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=14 SLURM_JOB_NODELIST='n[1-2]' "
-                        "sh ./batch");
+    int status =
+        system("cd \"" ROOT "\" && SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=14 SLURM_JOB_NODELIST='n[1-2]' sh ./batch");
     return WEXITSTATUS(status);
 }
 

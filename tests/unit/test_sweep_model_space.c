@@ -155,26 +155,25 @@ PROBLEMS(
     {FILTER "wheer = \"a\"\n", "8:1: a filter needs where or preset\n"
                                "s.toml:9:1: unknown key \"wheer\" in [[model_space.filter]]; did you mean \"where\"?"})
 
-PROBLEMS(base__wrong__said_where,
-         {"[model_space]\ninclude_base = true\nkeys = { a = 1 }\n",
-          "2:1: include_base: there is no [model_space.base]"},
-         {"[model_space]\nkeys = { a = 1, b = true }\n[model_space.base]\na = true\nb = 1\nB = true\n",
-          "4:5: a is a boolean in one place and another type elsewhere; use one type\n"
-          "s.toml:5:5: b is a boolean in one place and another type elsewhere; use one type\n"
-          "s.toml:6:1: \"B\" differs from \"b\" (line 2) only in case"},
-         {"[model_space]\nkeys = { a = 1 }\n[model_space.base]\n", "3:1: [model_space.base] is empty"},
-         {DHEN "[model_space.base]\nemb_dim = 0\ntokens = []\n",
-          "8:1: [model_space.base] lacks \"num_features\"\ns.toml:8:1: [model_space.base] lacks \"output_per_emb\"\n"
-          "s.toml:8:1: [model_space.base] lacks \"num_zhen_layers\"\n"
-          "s.toml:9:11: emb_dim of the base must be a positive integer\n"
-          "s.toml:10:10: tokens of the base must be a list of its layers, such as [[\"A\"], [\"A\", \"B\"]], or one "
-          "list"},
-         {DHEN "[model_space.base]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\nnum_zhen_layers = 1\n"
-               "tokens = [[\"DOT\"], [\"DOT\"]]\n",
-          "12:19: the base has 2 layers of tokens, but num_zhen_layers = 1"},
-         {DHEN "[model_space.base]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\nnum_zhen_layers = 2\n"
-               "tokens = [[\"DOT\"], \"DOT\"]\n",
-          "13:10: tokens of the base must be a list of its layers, such as [[\"A\"], [\"A\", \"B\"]], or one list"})
+PROBLEMS(
+    base__wrong__said_where,
+    {"[model_space]\ninclude_base = true\nkeys = { a = 1 }\n", "2:1: include_base: there is no [model_space.base]"},
+    {"[model_space]\nkeys = { a = 1, b = true }\n[model_space.base]\na = true\nb = 1\nB = true\n",
+     "4:5: a is a boolean in one place and another type elsewhere; use one type\n"
+     "s.toml:5:5: b is a boolean in one place and another type elsewhere; use one type\n"
+     "s.toml:6:1: \"B\" differs from \"b\" (line 2) only in case"},
+    {"[model_space]\nkeys = { a = 1 }\n[model_space.base]\n", "3:1: [model_space.base] is empty"},
+    {DHEN "[model_space.base]\nemb_dim = 0\ntokens = []\n",
+     "8:1: [model_space.base] lacks \"num_features\"\ns.toml:8:1: [model_space.base] lacks \"output_per_emb\"\n"
+     "s.toml:8:1: [model_space.base] lacks \"num_zhen_layers\"\n"
+     "s.toml:9:11: emb_dim of the base must be a positive integer\n"
+     "s.toml:10:10: tokens of the base must be a list of its layers, such as [[\"A\"], [\"A\", \"B\"]], or one list"},
+    {DHEN "[model_space.base]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\nnum_zhen_layers = 1\n"
+          "tokens = [[\"DOT\"], [\"DOT\"]]\n",
+     "12:19: the base has 2 layers of tokens, but num_zhen_layers = 1"},
+    {DHEN "[model_space.base]\nnum_features = 8\nemb_dim = 4\noutput_per_emb = 2\nnum_zhen_layers = 2\n"
+          "tokens = [[\"DOT\"], \"DOT\"]\n",
+     "13:10: tokens of the base must be a list of its layers, such as [[\"A\"], [\"A\", \"B\"]], or one list"})
 
 #define SAMPLE DHEN "[[model_space.sample]]\n"
 PROBLEMS(samples__wrong__said_where, {SAMPLE, "8:1: [[model_space.sample]] lacks \"take\""},

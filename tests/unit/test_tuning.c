@@ -175,32 +175,31 @@ TEST(space__uneven_hosts__as_many_devices_of_each)
                                  "[2, 3, \"\"], [3, 2, \"\"], [3, 3, \"\"]]\n"));
 }
 
-TEST_ROWS(space__any_config__a_sweep_file_that_loads, (const char *config, *wanted; bool equal_batch),
-          {"{}",
-           "\"zero_optimization.stage\" = [0, 1, 2, 3]\n\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024 }\n",
-           false},
-          {"{}", "strategy = \"staged\"\n", false},
-          {"{\"autotuning\": {\"metric\": \"latency\"}}",
-           "\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024, factor = 2 }\n", false},
-          {"{\"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 3}",
-           "\"train_micro_batch_size_per_gpu\" = [3]\n", true},
-          {"{\"autotuning\": {\"max_train_micro_batch_size_per_gpu\": 5}}",
-           "\"train_micro_batch_size_per_gpu\" = [1, 2, 3, 4, 5]\n", false},
-          {"{\"autotuning\": {\"max_train_batch_size\": 12}}",
-           "\"(train_micro_batch_size_per_gpu, gradient_accumulation_steps)\" = [[1, 3], [1, 2], [1, 1], [2, 1], [3, "
-           "1]]\n",
-           false},
-          {"{\"train_batch_size\": 8, \"sequence_parallel_size\": [1, 4]}",
-           "\"train_micro_batch_size_per_gpu\" = { from = 1, to = 8 }\n", true},
-          {"{\"gradient_accumulation_steps\": 2, \"autotuning\": {\"min_train_batch_size\": 12}}",
-           "require = \"train_micro_batch_size_per_gpu * 2 * dp >= 12\"\n", false},
-          {"{\"zero_optimization\": {\"stage\": 1, \"offload_optimizer\": {\"device\": [\"none\", \"cpu\"]}}}",
-           "\"zero_optimization.offload_optimizer.device\" = [\"none\", \"cpu\"]\n", false},
-          {"{\"optimizer\": {\"params\": {\"lr\": [1e-4, 2E-4], \"betas\": [0.9, 0.99]}}}",
-           "\"optimizer.params.lr\" = [1e-4, 2E-4]\n", false},
-          {"{\"zero_optimization\": {\"stage\": [1, 3]}, \"autotuning\": {\"fast\": false}}",
-           "\"zero_optimization.stage\" = 3\n", false},
-          {"{}", "command = [\"deepspeed\", \"a\\\"b{{c}.py\", \"--deepspeed={ds_config}\"]\n", false})
+TEST_ROWS(
+    space__any_config__a_sweep_file_that_loads, (const char *config, *wanted; bool equal_batch),
+    {"{}", "\"zero_optimization.stage\" = [0, 1, 2, 3]\n\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024 }\n",
+     false},
+    {"{}", "strategy = \"staged\"\n", false},
+    {"{\"autotuning\": {\"metric\": \"latency\"}}",
+     "\"train_micro_batch_size_per_gpu\" = { from = 1, to = 1024, factor = 2 }\n", false},
+    {"{\"train_batch_size\": 12, \"train_micro_batch_size_per_gpu\": 3}", "\"train_micro_batch_size_per_gpu\" = [3]\n",
+     true},
+    {"{\"autotuning\": {\"max_train_micro_batch_size_per_gpu\": 5}}",
+     "\"train_micro_batch_size_per_gpu\" = [1, 2, 3, 4, 5]\n", false},
+    {"{\"autotuning\": {\"max_train_batch_size\": 12}}",
+     "\"(train_micro_batch_size_per_gpu, gradient_accumulation_steps)\" = [[1, 3], [1, 2], [1, 1], [2, 1], [3, 1]]\n",
+     false},
+    {"{\"train_batch_size\": 8, \"sequence_parallel_size\": [1, 4]}",
+     "\"train_micro_batch_size_per_gpu\" = { from = 1, to = 8 }\n", true},
+    {"{\"gradient_accumulation_steps\": 2, \"autotuning\": {\"min_train_batch_size\": 12}}",
+     "require = \"train_micro_batch_size_per_gpu * 2 * dp >= 12\"\n", false},
+    {"{\"zero_optimization\": {\"stage\": 1, \"offload_optimizer\": {\"device\": [\"none\", \"cpu\"]}}}",
+     "\"zero_optimization.offload_optimizer.device\" = [\"none\", \"cpu\"]\n", false},
+    {"{\"optimizer\": {\"params\": {\"lr\": [1e-4, 2E-4], \"betas\": [0.9, 0.99]}}}",
+     "\"optimizer.params.lr\" = [1e-4, 2E-4]\n", false},
+    {"{\"zero_optimization\": {\"stage\": [1, 3]}, \"autotuning\": {\"fast\": false}}",
+     "\"zero_optimization.stage\" = 3\n", false},
+    {"{}", "command = [\"deepspeed\", \"a\\\"b{{c}.py\", \"--deepspeed={ds_config}\"]\n", false})
 {
     struct error e = ERROR_INIT;
     bool equal_batch;
