@@ -165,11 +165,24 @@ static struct predictor *create(const char *framework)
     return p;
 }
 
+/* And sets the values of the GPT with further ones. */
+static struct predictor *create_for(const char *framework, const char *pairs)
+{
+    gpt_with(pairs);
+    return create(framework);
+}
+
 static const struct prediction *predict(struct predictor *p)
 {
     const struct prediction *out = NULL;
     FAIL_IF(predictor_predict(p, v, &out, &e) < 0);
     return out;
+}
+
+static enum oom_verdict verdict_with(struct predictor *p, double device_memory)
+{
+    set_number("device_memory", device_memory);
+    return predict(p)->verdict;
 }
 
 static const struct prediction *predicted(struct predictor *p, const char *pairs)
@@ -180,8 +193,7 @@ static const struct prediction *predicted(struct predictor *p, const char *pairs
 
 TEST(predictor_predict__device_not_known__memory_but_no_time)
 {
-    HELD_AT(predictor) *p = create("megatron");
-    gpt_with("");
+    HELD_AT(predictor) *p = create_for("megatron", "");
     const struct prediction *out = predict(p);
     assert_true(out->has_memory);
     assert_false(out->has_time);
@@ -196,18 +208,13 @@ TEST(predictor_predict__verdict__wider_where_not_calibrated)
     HELD_AT(predictor) *sure = create("megatron"), *unsure = create("deepspeed");
     gpt_with("recompute=none");
     double bytes = predict(sure)->memory.most.bytes;
-    set_number("device_memory", bytes / 0.85);
-    assert_int_equal(predict(sure)->verdict, OOM_RISK);
-    set_number("device_memory", bytes);
-    assert_int_equal(predict(sure)->verdict, OOM_CERTAIN);
+    assert_int_equal(verdict_with(sure, bytes / 0.85), OOM_RISK);
+    assert_int_equal(verdict_with(sure, bytes), OOM_CERTAIN);
     gpt_with("");
     bytes = predict(unsure)->memory.most.bytes;
-    set_number("device_memory", bytes / 0.79);
-    assert_int_equal(predict(unsure)->verdict, OOM_FITS);
-    set_number("device_memory", bytes / 1.40);
-    assert_int_equal(predict(unsure)->verdict, OOM_RISK);
-    set_number("device_memory", bytes / 1.48);
-    assert_int_equal(predict(unsure)->verdict, OOM_CERTAIN);
+    assert_int_equal(verdict_with(unsure, bytes / 0.79), OOM_FITS);
+    assert_int_equal(verdict_with(unsure, bytes / 1.40), OOM_RISK);
+    assert_int_equal(verdict_with(unsure, bytes / 1.48), OOM_CERTAIN);
 }
 
 /* Until weights are fitted to what is measured, it is predicted as it is counted, on the rank that it is of. */
@@ -242,29 +249,23 @@ TEST(predictor_predict__measured_memory__counter_and_rank)
  * its framework; one which is nearly all activations may be mispredicted. */
 TEST(predictor_predict__verdict__of_states_is_surer)
 {
-    HELD_AT(predictor) *p = create("deepspeed");
-    gpt_with("micro_batch=64 recompute=none");
+    HELD_AT(predictor) *p = create_for("deepspeed", "micro_batch=64 recompute=none");
     double activations = predict(p)->memory.most.bytes;
-    set_number("device_memory", activations / 1.3);
-    assert_int_equal(predict(p)->verdict, OOM_RISK);
+    assert_int_equal(verdict_with(p, activations / 1.3), OOM_RISK);
     double probability = predict(p)->oom_probability;
     gpt_with("hidden=8192 heads=64 seq=64");
     double states = predict(p)->memory.most.bytes;
-    set_number("device_memory", states / 1.3);
-    assert_int_equal(predict(p)->verdict, OOM_CERTAIN);
+    assert_int_equal(verdict_with(p, states / 1.3), OOM_CERTAIN);
     assert_true(predict(p)->oom_probability > probability);
-    set_number("device_memory", states / 0.9);
-    assert_int_equal(predict(p)->verdict, OOM_FITS);
+    assert_int_equal(verdict_with(p, states / 0.9), OOM_FITS);
 }
 
 /* A recipe may recompute although no key says so: what is said may not fit, but is not excluded. */
 TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
 {
-    HELD_AT(predictor) *p = create("megatron");
-    gpt_with("micro_batch=64");
+    HELD_AT(predictor) *p = create_for("megatron", "micro_batch=64");
     double bytes = predict(p)->memory.most.bytes;
-    set_number("device_memory", bytes / 1.3);
-    assert_int_equal(predict(p)->verdict, OOM_RISK);
+    assert_int_equal(verdict_with(p, bytes / 1.3), OOM_RISK);
     double unsaid = predict(p)->oom_probability;
     assert_int_equal(predicted(p, "recompute=none")->verdict, OOM_CERTAIN);
     double none = predict(p)->oom_probability;
@@ -298,8 +299,7 @@ TEST(predictor_predict__bf16_before_ampere__as_slow_as_fp32)
 {
     static const char *const wide[] = {"precision=bf16", "precision=amp_bf16", "precision=bf16_mixed"},
                              *const half[] = {"precision=fp16", "precision=amp", "precision=half"};
-    HELD_AT(predictor) *p = create("torch-ddp");
-    gpt_with("hidden=4096 heads=32 micro_batch=16 device=V100-32GB");
+    HELD_AT(predictor) *p = create_for("torch-ddp", "hidden=4096 heads=32 micro_batch=16 device=V100-32GB");
     const double fast = predict(p)->seconds, slow = predicted(p, "precision=fp32")->seconds;
     for (size_t i = 0; i < LENGTH(wide); i++) {
         assert_true(predicted(p, wide[i])->seconds > 0.85 * slow);
@@ -314,11 +314,9 @@ TEST(predictor_predict__bf16_before_ampere__as_slow_as_fp32)
  * is a risk. */
 TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
 {
-    HELD_AT(predictor) *p = create("nanotron");
-    gpt_with("tp=8 sequence_parallel=1 micro_batch=32");
+    HELD_AT(predictor) *p = create_for("nanotron", "tp=8 sequence_parallel=1 micro_batch=32");
     const struct memory_prediction unsaid = predict(p)->memory;
-    set_number("device_memory", unsaid.most.bytes / 0.7);
-    assert_int_equal(predict(p)->verdict, OOM_RISK);
+    assert_int_equal(verdict_with(p, unsaid.most.bytes / 0.7), OOM_RISK);
     assert_int_equal(predicted(p, "recompute_allgather=1")->verdict, OOM_FITS);
     const struct memory_prediction again = predict(p)->memory;
     const struct memory_prediction kept = predicted(p, "recompute_allgather=0")->memory;
@@ -331,8 +329,7 @@ TEST(predictor_predict__gathered_inputs_unsaid__spans_both)
  * verdict is about the rest. */
 TEST(predictor_predict__slack__given_back_before_memory_runs_out)
 {
-    HELD_AT(predictor) *p = create("internevo");
-    gpt_with("hidden=2048 heads=16 seq=64 zero_stage=0");
+    HELD_AT(predictor) *p = create_for("internevo", "hidden=2048 heads=16 seq=64 zero_stage=0");
     const struct memory_prediction at_ease = predict(p)->memory;
     assert_true(at_ease.most.slack > 0.1 * at_ease.most.bytes);
     double room = at_ease.most.bytes - at_ease.most.slack / 2;
@@ -341,8 +338,7 @@ TEST(predictor_predict__slack__given_back_before_memory_runs_out)
     assert_true(tight->memory.most.bytes <= room && tight->memory.most.bytes > room - at_ease.most.slack / 2);
     assert_true(tight->memory.most.allocated_bytes == at_ease.most.allocated_bytes);
     double needed = at_ease.most.bytes - at_ease.most.slack;
-    set_number("device_memory", needed / 1.1);
-    assert_int_equal(predict(p)->verdict, OOM_RISK);
+    assert_int_equal(verdict_with(p, needed / 1.1), OOM_RISK);
     assert_true(predict(p)->memory.most.bytes <= needed * (1 + 1e-9));
 }
 
@@ -442,8 +438,7 @@ TEST(evidence_rows__kinds_held_out__uncompared_time_holds_nine_in_ten)
 /* One adapter at least, one for each device at most. */
 TEST(predictor_predict__nodes_of_few_devices__network_not_known)
 {
-    HELD_AT(predictor) *p = create("fsdp");
-    gpt_with("device=A100-80GB nodes=2 zero_stage=3");
+    HELD_AT(predictor) *p = create_for("fsdp", "device=A100-80GB nodes=2 zero_stage=3");
     feature_set whole = predict(p)->features;
     feature_set partial = predicted(p, "devices_per_node=2")->features;
     assert_true(whole & 1U << FEATURE_NODES && !(whole & 1U << FEATURE_NETWORK) && partial & 1U << FEATURE_NETWORK);
@@ -478,8 +473,7 @@ TEST(predictor_predict__chip_that_a_framework_was_not_compared_on__wider_above)
  * to the worse. */
 TEST(predictor_predict__worse_that_no_key_excludes__within_the_interval)
 {
-    HELD_AT(predictor) *p = create("hf-trainer");
-    gpt_with("device=A100-80GB seq=8192 flash_attention=sdpa");
+    HELD_AT(predictor) *p = create_for("hf-trainer", "device=A100-80GB seq=8192 flash_attention=sdpa");
     const struct prediction unsaid = *predict(p);
     const struct prediction bare = *predicted(p, "padding_mask=0");
     const struct prediction masked = *predicted(p, "padding_mask=1");
@@ -509,8 +503,7 @@ TEST(predictor_predict__worse_that_no_key_excludes__within_the_interval)
 /* Nor whether products in fp32 are in TF32, or how fast a host is: the interval reaches to both. */
 TEST(predictor_predict__other_that_no_key_excludes__within_the_interval)
 {
-    HELD_AT(predictor) *p = create("deepspeed");
-    gpt_with("device=A100-80GB precision=fp32 micro_batch=16");
+    HELD_AT(predictor) *p = create_for("deepspeed", "device=A100-80GB precision=fp32 micro_batch=16");
     const struct prediction unsaid = *predict(p);
     const struct prediction tf32 = *predicted(p, "tf32=1");
     const struct prediction plain = *predicted(p, "tf32=0");
@@ -641,8 +634,7 @@ TEST(predictor_predict__counters_and_precisions__as_wide_as_their_own_evidence)
 /* Since April 2026 torchtitan's loss makes logits part by part: who does not say which has both within the interval. */
 TEST(predictor_predict__releases_of_torchtitan__interval_of_both_losses)
 {
-    HELD_AT(predictor) *p = create("torchtitan");
-    gpt_with("");
+    HELD_AT(predictor) *p = create_for("torchtitan", "");
     const struct prediction either = *predict(p);
     const struct prediction whole = *predicted(p, "chunked_loss=0");
     const struct prediction parts = *predicted(p, "chunked_loss=1");
@@ -683,8 +675,7 @@ TEST(predictor_predict__batches_of_different_lengths__pieces_of_shorter_ones)
 /* DeepSpeed's batches have one length unless a key says that they differ. */
 TEST(predictor_predict__lengths_under_deepspeed__pieces_where_a_key_says)
 {
-    HELD_AT(predictor) *p = create("deepspeed");
-    gpt_with("device=H100 recompute=full");
+    HELD_AT(predictor) *p = create_for("deepspeed", "device=H100 recompute=full");
     const struct prediction any = *predict(p), vary = *predicted(p, "packing=0");
     double logits = 4 * 1024 * 50257, pieces = vary.memory.most.slack;
     assert_float_equal(pieces / (12 * logits), 4.3, 0.01);
@@ -704,8 +695,7 @@ TEST(predictor_predict__fsdp__pieces_of_gathered_units)
 /* What a step holds is counted: 8B in full on a device that its step nearly fills may run, 9B may not. */
 TEST(predictor_predict__peak_in_the_step__excluded_only_near_all_memory)
 {
-    HELD_AT(predictor) *p = create("hf-trainer");
-    gpt_with("");
+    HELD_AT(predictor) *p = create_for("hf-trainer", "");
     set("layers=32 hidden=4096 heads=32 kv_heads=8 ffn=14336 vocab=128256 micro_batch=1 seq=1024 devices_per_node=1");
     const struct prediction *step = predicted(p, "device=A100-80GB recompute=full optimizer_kernel=foreach");
     assert_true(step->memory.most.terms[MEMORY_LOGITS] == 0 && step->memory.most.bytes > 0.9 * step->usable_bytes);
@@ -716,8 +706,7 @@ TEST(predictor_predict__peak_in_the_step__excluded_only_near_all_memory)
 /* A small model waits for the host; a large one does not. */
 TEST(predictor_predict__steps_of_launches__are_a_feature)
 {
-    HELD_AT(predictor) *p = create("fsdp");
-    gpt_with("device=A100-80GB hidden=8192 heads=64");
+    HELD_AT(predictor) *p = create_for("fsdp", "device=A100-80GB hidden=8192 heads=64");
     assert_false(predict(p)->features & 1U << FEATURE_HOST);
     set("hidden=512 heads=8 seq=256");
     assert_true(predict(p)->has_time && predict(p)->features & 1U << FEATURE_HOST);
@@ -762,8 +751,7 @@ TEST(predictor_predict__what_nobody_measured__uncalibrated_until_it_is)
 
 TEST(predictor_set__coefficient_of_the_file__changes_what_is_predicted)
 {
-    HELD_AT(predictor) *p = create("megatron");
-    gpt_with("");
+    HELD_AT(predictor) *p = create_for("megatron", "");
     double before = predict(p)->memory.most.bytes;
     FAIL_IF(predictor_set(p, "base_bytes", false, 2.5 * GIB, &e));
     assert_float_equal(predict(p)->memory.most.bytes, before + 2.5 * GIB - 1e8, 1);
