@@ -216,7 +216,7 @@ static int write_import(const struct init_options *o, struct error *e)
 static int print_readers(const struct log_readers *log, struct error *e)
 {
     struct buffer text = BUFFER_INIT;
-    log_readers_add_toml(log, NULL, &text);
+    log_readers_add_toml(log, &text);
     return output_people_take(&text, e);
 }
 

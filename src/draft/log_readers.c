@@ -6,7 +6,9 @@
 
 #include "cli/table_file.h"
 #include "metrics/readers.h"
+#include "report/saying.h"
 #include "report/text.h"
+#include "results/json.h"
 #include "sweep_file/reader.h"
 #include "toml/known.h"
 #include "util/embedded.h"
@@ -262,7 +264,7 @@ static void mark_coloured(struct log_readers *l)
     struct error e = ERROR_INIT;
     struct reading_trial t;
     buffer_add_text(&text, head);
-    log_readers_add_toml(l, NULL, &text);
+    log_readers_add_toml(l, &text);
     if (try(text.data, text.length, l->path, NULL, &t, &e) == 0)
         for (size_t i = 0; i < l->proposals.count; i++)
             l->proposals.items[i].is_coloured = !has_number(&t.samples, l->proposals.items[i].metric);
@@ -309,84 +311,32 @@ void log_readers_free(struct log_readers *l)
 
 /* --- the text --- */
 
-static void add_mixed(struct buffer *out, const struct log_readers *l, const struct proposal *p)
+cJSON *log_readers_document(const struct log_readers *l)
 {
-    buffer_printf(out, "\n# not read: %zu lines of %s that name different things", p->lines, l->path);
-    add_values(out, p->lines, p->values, p->lines);
-    buffer_printf(out,
-                  ". If one of them is meant,\n# give a pattern of its line: [job.metrics.%s] regex = ", p->metric);
-    buffer_add_toml_string(out, "", p->regex, "\n");
+    cJSON *document = cJSON_CreateObject(), *proposals = cJSON_AddArrayToObject(document, "proposals");
+    JSON_ADD(document, JSON_STRING("path", l->path), JSON_TEXT("profile", l->profile),
+             JSON_STRING("metrics", l->metrics ? l->metrics : ""), JSON_STRING("numbers", l->numbers ? l->numbers : ""),
+             JSON_TEXT("objective", l->objective), JSON_TRUTH("has_decimal_commas", l->proposals.has_decimal_commas));
+    for (const struct proposal *p = l->proposals.items; p < l->proposals.items + l->proposals.count; p++) {
+        OWNED_BUFFER values = BUFFER_INIT;
+        OWNED char *range = xasprintf(", from %g to %g", p->least, p->most);
+        add_values(&values, p->lines, p->values, p->lines);
+        JSON_ITEM(proposals, JSON_STRING("metric", p->metric), JSON_STRING("reader", p->column ? "csv" : "regex"),
+                  JSON_STRING("found_by", p->column ? p->column : p->regex), JSON_STRING("unit", p->unit),
+                  JSON_TRUTH("has_prefix", p->has_prefix), JSON_STRING("take", p->take),
+                  JSON_STRING("better", p->higher_is_better ? "max" : "min"),
+                  JSON_TRUTH("is_sure", p->confidence == PROPOSAL_SURE), JSON_INT("lines", p->lines),
+                  JSON_STRING("values", buffer_text(&values)),
+                  JSON_TEXT("range", p->lines > PROPOSAL_VALUES_MOST ? range : NULL),
+                  JSON_TRUTH("is_of_program", p->is_of_program), JSON_TRUTH("is_mixed", p->is_mixed),
+                  JSON_TRUTH("is_coloured", p->is_coloured), JSON_TRUTH("second", p->second));
+    }
+    return document;
 }
 
-static void add_proposal(struct buffer *out, const struct log_readers *l, const struct proposal *p)
+void log_readers_add_toml(const struct log_readers *l, struct buffer *out)
 {
-    if (p->is_coloured) {
-        buffer_printf(out, "\n# not read: %s of %s, in which colours stand; switch them off, perhaps with NO_COLOR=1\n",
-                      p->metric, l->path);
-        return;
-    }
-    if (p->is_mixed) {
-        add_mixed(out, l, p);
-        return;
-    }
-    const char *reader = p->column ? "csv" : "regex", *file = strrchr(l->path, '/');
-    if (p->second) {
-        buffer_printf(out, "# or, on %zu line%s", p->lines, p->lines == 1 ? "" : "s");
-        add_values(out, p->lines, p->values, p->lines);
-        buffer_printf(out, "; %s = ", reader);
-        buffer_add_toml_string(out, "", p->column ? p->column : p->regex, "");
-        buffer_printf(out, "%s%s\n", p->unit[0] ? "  in " : "", p->unit);
-        return;
-    }
-    const char *example = strcmp(p->metric, "step_time") == 0     ? "ms"
-                          : strcmp(p->metric, "peak_memory") == 0 ? "MiB"
-                                                                  : NULL;
-    buffer_printf(out, "\n# %s: %zu line%s of %s", p->confidence == PROPOSAL_SURE ? "sure" : "likely; please check",
-                  p->lines, p->lines == 1 ? "" : "s", l->path);
-    add_values(out, p->lines, p->values, p->lines);
-    if (p->lines > PROPOSAL_VALUES_MOST)
-        buffer_printf(out, ", from %g to %g", p->least, p->most);
-    buffer_add_char(out, '\n');
-    buffer_printf(out, "[job.metrics.%s]\n%s = ", p->metric, reader);
-    buffer_add_toml_string(out, "", p->column ? p->column : p->regex, "");
-    if (p->column) {
-        buffer_add_toml_string(out, "\nfile = ", file ? file + 1 : l->path,
-                               "   # its place in {job_dir}; the job must write it there");
-    }
-    if (p->unit[0]) {
-        buffer_add_toml_string(out, "\nunit = ", p->unit, "");
-    }
-    if (p->has_prefix)
-        buffer_printf(out, "\nwritten_unit = true         # %s",
-                      p->is_of_program ? "the unit behind the number counts" : "52.3K is 52300");
-    if (!p->unit[0] && example)
-        buffer_printf(out,
-                      "\nmeans = \"other\"             # the log names no unit; if it is \"%s\", write\n               "
-                      "             # unit = \"%s\" instead, and it is compared with the prediction",
-                      example, example);
-    buffer_printf(out, "\nbetter = \"%s\"\ntake = \"%s\"\n", p->higher_is_better ? "max" : "min", p->take);
-    if (strcmp(p->take, "median") == 0 && p->lines > 3 && !p->is_of_program)
-        buffer_add_text(out, "warmup = 2                  # leave out the first samples\n");
-}
-
-void log_readers_add_toml(const struct log_readers *l, const char *other, struct buffer *out)
-{
-    if (l->profile && other && strcmp(other, l->profile) != 0)
-        buffer_printf(out, "# sure: the second reads %s of %s\n%sprofile = [\"%s\", \"%s\"]\n", l->metrics, l->path,
-                      l->numbers, other, l->profile);
-    else if (l->profile)
-        buffer_printf(out, "# sure: it reads %s of %s\n%sprofile = \"%s\"\n", l->metrics, l->path, l->numbers,
-                      l->profile);
-    for (size_t i = 0; i < l->proposals.count; i++)
-        add_proposal(out, l, &l->proposals.items[i]);
-    if (l->proposals.has_decimal_commas)
-        buffer_printf(out,
-                      "\n# not read: numbers of %s with decimal commas; have it print points, perhaps with LC_ALL=C\n",
-                      l->path);
-    else if (!l->profile && l->proposals.count == 0)
-        buffer_printf(out,
-                      "# Nothing in %s looks like a step time, throughput, memory or loss. To read a number, give a\n# "
-                      "pattern whose first group matches it:\n# [job.metrics.throughput]\n# regex = 'samples/s: "
-                      "([0-9.]+)'\n# better = \"max\"\n",
-                      l->path);
+    OWNED_JSON *document = log_readers_document(l);
+    struct error none = ERROR_INIT;
+    saying_add_text("sql/texts/log_readers.sql", document, NULL, out, &none);
 }

@@ -21,9 +21,11 @@ struct log_readers {
 int log_readers_find(const char *path, struct log_readers *out, struct error *e);
 void log_readers_free(struct log_readers *l);
 
-/* Writes the tables [job.metrics.NAME], each with a comment on how sure it is, or a line that names the profile, after
- * the profile `other` unless that is NULL. */
-void log_readers_add_toml(const struct log_readers *l, const char *other, struct buffer *out);
+/* What is found, as sql/texts/log_readers.sql takes it. The caller's. */
+struct cJSON *log_readers_document(const struct log_readers *l);
+
+/* Writes the tables [job.metrics.NAME], each with a comment on how sure it is, or a line that names the profile. */
+void log_readers_add_toml(const struct log_readers *l, struct buffer *out);
 
 /* Adds what the readers of a sweep file's text find in the log, a line for each metric and one for an objective that
  * has no number. -1 where it is no sweep file. */

@@ -15,6 +15,8 @@
 #include "files/json_text.h"
 #include "predict/input_table.h"
 #include "process/environment.h"
+#include "report/saying.h"
+#include "results/json.h"
 #include "secrets/secrets.h"
 #include "space/build.h"
 #include "space/prediction.h"
@@ -487,11 +489,6 @@ static bool is_added(const struct new_axis *a)
     return !a->is_named && !a->is_of_ds && !a->place.file && !is_word(a) && a->way != SCRIPT_VARIABLE;
 }
 
-static const char *dashes(const struct new_axis *a)
-{
-    return a->way == SCRIPT_ASSIGNMENT ? "" : "--";
-}
-
 /* The value as TOML; for a switch the word in the command. */
 static void add_axis_value(struct buffer *out, const struct new_axis *a, const char *value, size_t length)
 {
@@ -537,123 +534,7 @@ static int add_axis(struct buffer *out, const struct new_axis *a, const char *te
             break;
         buffer_add_text(out, ", ");
     }
-    buffer_add_text(out, "]\n");
-    return 0;
-}
-
-/* --- the command --- */
-
-/* Writes the command's words for the axes. */
-static void add_words_of_axes(struct buffer *out, const struct drafted *w, bool is_line)
-{
-    const char *quote = is_line ? "" : "\"", *apart = is_line ? " " : "\", \"";
-    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
-        if (is_word(a))
-            buffer_printf(out, " {%s!r}", a->key);
-        else if (is_added(a))
-            buffer_printf(out, "%s %s%s%s%s{%s}%s", is_line ? "" : ",", quote, dashes(a), a->option,
-                          a->way == SCRIPT_WORDS ? apart : "=", a->key, quote);
-}
-
-/* As a list, or as a line for the shell, in which a switch that is off is no word. */
-static void add_words(struct buffer *out, const struct drafted *w, bool is_line)
-{
-    const struct job_command *c = &w->command;
-    for (size_t i = c->variables; i < c->words.count; i++) {
-        const char *word = c->words.items[i];
-        if (i == c->end)
-            add_words_of_axes(out, w, is_line);
-        buffer_add_text(out, i == c->variables ? "" : is_line ? " " : ", ");
-        if (!is_line)
-            buffer_add_json_string(out, word, strlen(word));
-        else if (strpbrk(word, " \t\"'$&|;<>()*?#~`\\!"))
-            shell_add_word(out, word);
-        else
-            buffer_add_text(out, word);
-    }
-    if (c->end == c->words.count)
-        add_words_of_axes(out, w, is_line);
-}
-
-/* Writes the variables before the command, and those that are axes. */
-static void add_environment(struct buffer *out, const struct drafted *w)
-{
-    const char *before = "\nenv = { ";
-    for (size_t i = 0; i < w->command.variables; i++) {
-        const char *word = w->command.words.items[i];
-        const int length = (int)strcspn(word, "=");
-        buffer_printf(out, "%s%.*s = ", before, length, word);
-        buffer_add_json_string(out, word + length + 1, strlen(word + length + 1));
-        before = ", ";
-    }
-    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
-        if (a->way == SCRIPT_VARIABLE) {
-            buffer_printf(out, "%s%s = \"{%s}\"", before, a->key, a->key);
-            before = ", ";
-        }
-    buffer_add_text(out, *before == ',' ? " }" : "");
-}
-
-/* By the command itself. */
-static bool is_set(const struct drafted *w, const char *name)
-{
-    char *const names[] = {(char *)name, NULL};
-    return ANY(i, w->command.variables, setting_is_among(w->command.words.items[i], names));
-}
-
-static void add_names(struct buffer *out, const struct drafted *w, char *const *names, bool secret, const char *before,
-                      const char *after)
-{
-    const size_t begin = out->length;
-    for (; *names; names++)
-        if (secrets_match_name(*names, NULL) == secret && !is_set(w, *names))
-            buffer_printf(out, "%s%s%s%s", out->length > begin ? ", " : before, secret ? "" : "\"", *names,
-                          secret ? "" : "\"");
-    if (out->length > begin)
-        buffer_add_text(out, after);
-}
-
-/* Variables of the user's that the command or its script is known to read; secrets are a person's choice. */
-static void add_passed(struct buffer *out, const struct drafted *w)
-{
-    OWNED_BUFFER text = BUFFER_INIT;
-    OWNED char *script = script_text(w->new_sweep->command);
-    for (char *const *word = w->new_sweep->command; *word; word++)
-        buffer_printf(&text, "%s ", *word);
-    buffer_add_text(&text, script ? script : "");
-    OWNED_STRINGS names =
-        environment_not_passed(w->new_sweep->environment, (struct environment_passing){0}, buffer_text(&text));
-    add_names(out, w, names, false, "pass_env = [", "]   # set here, and read by the command\n");
-    add_names(out, w, names, true, "# Set here too, but secret; add to pass_env what jobs need: ", "\n");
-}
-
-static void add_command(struct buffer *out, const struct drafted *w)
-{
-    const bool has_switch = ANY(i, w->axis_count, is_word(&w->axes[i]));
-    buffer_add_text(out, "[job]\n# {KEY} is replaced by the key's value; see \"Placeholders\" in meshsweep(5).\n");
-    for (size_t i = 0; i < w->axis_count; i++)
-        buffer_add_text(out, w->axes[i].warning ? w->axes[i].warning : "");
-    OWNED_BUFFER words = BUFFER_INIT;
-    add_words(&words, w, has_switch);
-    buffer_add_text(out, "command = ");
-    if (has_switch)
-        buffer_add_json_string(out, buffer_text(&words), words.length);
-    else
-        buffer_printf(out, "[%s]", buffer_text(&words));
-    add_environment(out, w);
-    buffer_add_text(out, "\n");
-    add_passed(out, w);
-    buffer_add_text(out, "timeout = \"30m\"            # jobs that take longer are stopped\n");
-}
-
-/* --- the sections --- */
-
-/* The axes of the cluster, or all others. */
-static int add_axes(struct buffer *out, const struct drafted *w, bool of_devices, struct error *e)
-{
-    for (size_t i = 0; i < w->axis_count; i++)
-        if (w->axes[i].is_devices == of_devices && add_axis(out, &w->axes[i], w->new_sweep->axes[i], e) < 0)
-            return -1;
+    buffer_add_char(out, ']');
     return 0;
 }
 
@@ -664,57 +545,6 @@ static size_t count_device_axes(const struct drafted *w)
         count += w->axes[i].is_devices;
     return count;
 }
-
-static int add_cluster(struct buffer *out, const struct drafted *w, struct error *e)
-{
-    if (!w->devices && count_device_axes(w) == 0)
-        return 0;
-    buffer_printf(out, "\n# The devices that %s uses; each job gets its own.\n[cluster_spec]\n",
-                  w->command.launcher ? w->command.launcher : "the command");
-    buffer_printf(out, "num_hosts = %lld\n", w->hosts);
-    if (w->devices)
-        buffer_printf(out, "num_devices_per_host = %lld\n", w->devices);
-    if (w->inputs.count)
-        buffer_add_text(out, "# device = \"H100\"            # needed to predict times and what does not fit\n");
-    return add_axes(out, w, true, e);
-}
-
-static void add_inputs(struct buffer *out, const struct drafted *w, bool of_model)
-{
-    const char *head =
-        of_model ? "\n# From the command; predictions are made from these keys.\n[model]\n" : "\n[training_spec]\n";
-    for (const struct command_input *i = w->inputs.items; i < w->inputs.items + w->inputs.count; i++)
-        if (i->is_of_model == of_model) {
-            buffer_printf(out, "%s%s = %s%s\n", head, i->key, i->value, i->is_flag ? "   # as in the command" : "");
-            head = "";
-        }
-    if (of_model && w->inputs.count && *w->inputs.missing)
-        buffer_printf(out, "# Predictions also need: %s.\n", w->inputs.missing);
-}
-
-static int add_sections(struct buffer *out, const struct drafted *w, struct error *e)
-{
-    if (add_cluster(out, w, e) < 0)
-        return -1;
-    add_inputs(out, w, true);
-    add_inputs(out, w, false);
-    if (count_device_axes(w) < w->axis_count || w->axis_count == 0)
-        buffer_add_text(out, "\n# Each list is an axis. Axes multiply: each combination of values is a "
-                             "job.\n[parallel_spec]\n");
-    if (add_axes(out, w, false, e) < 0)
-        return -1;
-    if (w->inputs.count)
-        buffer_add_text(out, "\n# Excludes jobs that will run out of memory; `meshsweep predict` shows the "
-                             "numbers.\n[predict]\n");
-    return 0;
-}
-
-static const char about_devices[] = "\n# If jobs need several devices, say how many; each job gets its own:\n"
-                                    "# [[cluster_spec]]\n# num_hosts = 1\n# num_devices_per_host = [1, 2]\n";
-static const char about_rules[] =
-    "\n# A rule excludes combinations that cannot work, before they cost a run:\n# [[rule]]\n# name = "
-    "\"small-enough\"\n"
-    "# require = \"micro_batch * layers <= 64\"\n# why = \"larger ones run out of memory\"\n";
 
 /* --- what is known --- */
 
@@ -792,8 +622,8 @@ char *new_sweep_derived(const bool *has)
                  : NULL;
 }
 
-/* If the text so far has such degrees, by any name, and no dp. */
-static void add_derived(struct buffer *out)
+/* Where the text has such degrees, by any name, and no dp. NULL: not there. The caller's. */
+static char *derived_of(const struct buffer *text)
 {
     static const char *const degrees[] = {DEGREES_BESIDE_DP};
     struct sweep *sweep = NULL;
@@ -801,95 +631,115 @@ static void add_derived(struct buffer *out)
     struct error e = ERROR_INIT;
     bool has[LENGTH(degrees)] = {false};
     size_t index;
-    if (sweep_parse("sweep.toml", out->data, out->length, &sweep, &e) == 0 &&
+    if (sweep_parse("sweep.toml", text->data, text->length, &sweep, &e) == 0 &&
         space_build(sweep, &(struct space_options){0}, &space, &e) == 0 &&
         names_resolve(&space->names, "dp", &index) == RESOLVED_UNKNOWN)
         for (size_t i = 0; i < LENGTH(degrees); i++)
             has[i] = names_resolve(&space->names, degrees[i], &index) == RESOLVED_KEY;
-    OWNED char *derived = new_sweep_derived(has);
-    if (derived)
-        buffer_printf(out, "\n%s", derived);
     space_free(space);
     sweep_free(sweep);
+    return new_sweep_derived(has);
 }
 
-static void add_profiles(struct buffer *out, const struct drafted *w, const struct log_readers *log)
+/* --- the document that sql/texts/new_sweep.sql makes the file of --- */
+
+/* As a line for the shell, in which a switch that is off is no word, or as they are. */
+static void describe_words(const struct drafted *w, bool is_line, cJSON *draft)
 {
-    const char *by_name = w->inputs.profile, *deepspeed = w->ds_config ? "deepspeed" : NULL;
-    if (log->profile)
-        log_readers_add_toml(log, deepspeed, out);
-    else if (by_name && deepspeed && strcmp(by_name, deepspeed) != 0)
-        buffer_printf(out,
-                      "# the second is recognized by the names of the command's options\n"
-                      "profile = [\"%s\", \"%s\"]\n",
-                      deepspeed, by_name);
-    else if (by_name)
-        buffer_printf(out, "# recognized by the names of the command's options\nprofile = \"%s\"\n", by_name);
-    else if (deepspeed)
-        buffer_printf(out, "profile = \"%s\"\n", deepspeed);
+    const struct job_command *c = &w->command;
+    cJSON *words = cJSON_AddArrayToObject(draft, "words");
+    for (size_t i = c->variables; i < c->words.count; i++) {
+        const char *word = c->words.items[i];
+        OWNED_BUFFER text = BUFFER_INIT;
+        if (is_line && strpbrk(word, " \t\"'$&|;<>()*?#~`\\!"))
+            shell_add_word(&text, word);
+        cJSON_AddItemToArray(words, cJSON_CreateString(text.length ? buffer_text(&text) : word));
+    }
+    JSON_ADD(draft, JSON_TRUTH("is_line", is_line), JSON_INT("end", c->end - c->variables));
+}
+
+/* Variables of the user's that the command or its script is known to read, unless the command sets them; secrets are a
+ * person's choice. */
+static void describe_environment(const struct drafted *w, cJSON *draft)
+{
+    OWNED_BUFFER text = BUFFER_INIT;
+    OWNED char *script = script_text(w->new_sweep->command);
+    cJSON *settings = cJSON_AddArrayToObject(draft, "environment"), *passed = cJSON_AddArrayToObject(draft, "passed");
+    for (char *const *word = w->new_sweep->command; *word; word++)
+        buffer_printf(&text, "%s ", *word);
+    buffer_add_text(&text, script ? script : "");
+    OWNED_STRINGS names =
+        environment_not_passed(w->new_sweep->environment, (struct environment_passing){0}, buffer_text(&text));
+    for (size_t i = 0; i < w->command.variables; i++)
+        cJSON_AddItemToArray(settings, cJSON_CreateString(w->command.words.items[i]));
+    for (char **name = names; *name; name++)
+        if (!ANY(i, w->command.variables, setting_is_among(w->command.words.items[i], (char *[]){*name, NULL})))
+            JSON_ITEM(passed, JSON_STRING("name", *name), JSON_TRUTH("secret", secrets_match_name(*name, NULL)));
+}
+
+/* The errors of those of the cluster come first. */
+static int describe_axes(const struct drafted *w, cJSON *axes, struct error *e)
+{
+    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
+        JSON_ITEM(axes, JSON_STRING("key", a->key), JSON_STRING("option", a->option), JSON_TEXT("warning", a->warning),
+                  JSON_TRUTH("is_word", is_word(a)), JSON_TRUTH("is_added", is_added(a)),
+                  JSON_TRUTH("is_variable", a->way == SCRIPT_VARIABLE), JSON_TRUTH("has_words", a->way == SCRIPT_WORDS),
+                  JSON_TRUTH("is_assigned", a->way == SCRIPT_ASSIGNMENT), JSON_TRUTH("is_devices", a->is_devices),
+                  JSON_TEXT("file", a->place.file ? a->place.file->name : NULL), JSON_TEXT("path", a->place.path));
+    for (size_t i = 0; i < 2 * w->axis_count; i++) {
+        const size_t k = i % w->axis_count;
+        OWNED_BUFFER line = BUFFER_INIT;
+        if (w->axes[k].is_devices != (i < w->axis_count))
+            continue;
+        if (add_axis(&line, &w->axes[k], w->new_sweep->axes[k], e) < 0)
+            return -1;
+        cJSON_AddStringToObject(cJSON_GetArrayItem(axes, (int)k), "line", buffer_text(&line));
+    }
+    return 0;
 }
 
 /* Paths in a sweep file begin where the file stands. */
-static void add_base(struct buffer *out, const struct drafted *w, const char *before, const char *path)
+static void describe_base(const struct drafted *w, const char *name, const char *path, cJSON *object)
 {
     OWNED char *beside = path_beside(w->new_sweep->path, path), *absolute = path_absolute(path);
-    buffer_add_toml_string(out, before, path_is_same(beside, path) ? path : absolute, "\n");
+    JSON_ADD(object, JSON_STRING(name, path_is_same(beside, path) ? path : absolute));
 }
 
-static void add_file(struct buffer *out, const struct drafted *w, const struct command_file *file)
+static int describe(const struct drafted *w, cJSON *draft, struct error *e)
 {
-    buffer_printf(out, "\n# Each job gets a copy of this file, {file.%s}, with its own values of the axes below.\n",
-                  file->name);
-    buffer_add_toml_string(out, "[[job.file]]\npath = ", file->name, "\n");
-    add_base(out, w, "base = ", file->path);
-    buffer_add_text(out, "[job.file.set]\n");
-    for (const struct new_axis *a = w->axes; a < w->axes + w->axis_count; a++)
-        if (a->place.file == file) {
-            buffer_add_json_string(out, a->place.path, strlen(a->place.path));
-            buffer_printf(out, " = \"%s\"\n", a->key);
-        }
-}
-
-static void add_files(struct buffer *out, const struct drafted *w)
-{
+    cJSON *keys = cJSON_AddArrayToObject(draft, "inputs"), *files = cJSON_AddArrayToObject(draft, "files");
+    JSON_ADD(draft, JSON_STRING("name", w->new_sweep->name), JSON_TEXT("by_name", w->inputs.profile),
+             JSON_TEXT("missing", w->inputs.missing), JSON_TEXT("launcher", w->command.launcher),
+             JSON_INT("hosts", w->hosts), JSON_INT("devices", w->devices));
+    for (const struct command_input *i = w->inputs.items; i < w->inputs.items + w->inputs.count; i++)
+        JSON_ITEM(keys, JSON_STRING("key", i->key), JSON_STRING("value", i->value),
+                  JSON_TRUTH("is_of_model", i->is_of_model), JSON_TRUTH("is_flag", i->is_flag));
     for (size_t i = 0; i < w->files.count; i++)
         if (w->files.items[i]->is_swept)
-            add_file(out, w, w->files.items[i]);
+            describe_base(w, "base", w->files.items[i]->path,
+                          JSON_ITEM(files, JSON_STRING("name", w->files.items[i]->name)));
     if (w->ds_config)
-        add_base(out, w,
-                 "\n# Each job gets a copy of this file, {ds_config}, with its own values of the axes below.\n"
-                 "[deepspeed]\nconfig = ",
-                 w->ds_config);
+        describe_base(w, "ds_config", w->ds_config, draft);
+    if (w->new_sweep->log)
+        cJSON_AddItemToObject(draft, "log", log_readers_document(w->new_sweep->log));
+    describe_words(w, ANY(i, w->axis_count, is_word(&w->axes[i])), draft);
+    describe_environment(w, draft);
+    return describe_axes(w, cJSON_AddArrayToObject(draft, "axes"), e);
 }
 
 int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct error *e)
 {
-    static const struct log_readers none = {.path = ""};
-    const struct log_readers *log = n->log ? n->log : &none;
     struct drafted w = {.new_sweep = n};
-    if (take_command(&w, e) < 0) {
-        arena_free(&w.arena);
-        return -1;
-    }
-    buffer_add_text(out, "# Written by meshsweep init. To see what it would run: meshsweep plan. All keys: man 5 "
-                         "meshsweep.\n");
-    add_profiles(out, &w, log);
-    buffer_add_text(out, "\n[sweep]\nname = ");
-    buffer_add_json_string(out, n->name, strlen(n->name));
-    buffer_printf(out, "\nobjective = \"%s\"%s\n\n", log->objective ? log->objective : "min:duration",
-                  log->objective ? ""
-                  : w.inputs.profile || w.ds_config
-                      ? "   # or a metric that the profile reads, such as \"min:step_time\""
-                      : "   # until the script reports something better");
-    add_command(out, &w);
-    if (n->log && !log->profile)
-        log_readers_add_toml(log, NULL, out);
-    add_files(out, &w);
-    int rc = add_sections(out, &w, e);
+    OWNED_JSON *draft = cJSON_CreateObject();
+    OWNED_BUFFER text = BUFFER_INIT;
+    int rc = take_command(&w, e) < 0 || describe(&w, draft, e) < 0 ||
+                     saying_add_text("sql/texts/new_sweep.sql", draft, NULL, &text, e) < 0
+                 ? -1
+                 : 0;
+    OWNED char *derived = rc == 0 ? derived_of(&text) : NULL;
+    json_add_text(draft, "derived", derived);
     if (rc == 0)
-        add_derived(out);
-    buffer_add_text(out, w.devices || count_device_axes(&w) ? "" : about_devices);
-    buffer_add_text(out, about_rules);
+        rc = saying_add_text("sql/texts/new_sweep.sql", draft, NULL, out, e);
     arena_free(&w.arena);
     return rc;
 }
