@@ -10,6 +10,7 @@
 #include "cli/session.h"
 #include "commands/commands.h"
 #include "database/open.h"
+#include "report/saying.h"
 #include "results/json.h"
 #include "space/enumerate.h"
 #include "space/formers.h"
@@ -19,75 +20,15 @@
 
 #define JOBS_SHOWN 5
 
-/* --- which differences --- */
-
-static const char *name_of(const cJSON *difference)
-{
-    return json_text_of(difference, "what");
-}
-
-/* "epochs" is "training_spec.epochs". */
-static bool is_called(const cJSON *difference, const char *word)
-{
-    const char *name = name_of(difference), *dot = strchr(name, '.');
-    return strcmp(name, word) == 0 || (dot && strcmp(dot + 1, word) == 0);
-}
-
-static bool is_named(const struct arguments *a, const cJSON *difference)
-{
-    return ANY(i, a->word_count, is_called(difference, a->words[i]));
-}
-
-static void add_names(const cJSON *differences, const char *between, struct buffer *out)
-{
-    const cJSON *d;
-    const char *lead = "";
-    cJSON_ArrayForEach(d, differences)
-    {
-        buffer_printf(out, "%s%s", lead, name_of(d));
-        lead = between;
-    }
-}
-
-/* Each word is a difference. */
-static int check_words(const struct arguments *a, const cJSON *differences, struct error *e)
-{
-    for (size_t i = 0; i < a->word_count; i++) {
-        const cJSON *d;
-        bool is_one = false;
-        cJSON_ArrayForEach(d, differences) is_one |= is_called(d, a->words[i]);
-        if (is_one)
-            continue;
-        OWNED_BUFFER names = BUFFER_INIT;
-        add_names(differences, ", ", &names);
-        error_set(e, ERROR_USAGE, "accept: %s is not what differs; that is: %s", a->words[i], buffer_text(&names));
-        return -1;
-    }
-    return 0;
-}
-
-/* One difference needs no name, several need all. */
+/* Each word must be a difference. One difference needs no name, several need all. */
 static int check_differences(const struct arguments *a, const cJSON *differences, struct error *e)
 {
-    const int count = cJSON_GetArraySize(differences);
-    const cJSON *d;
-    bool all = true;
-    cJSON_ArrayForEach(d, differences) all &= is_named(a, d);
-    if (check_words(a, differences, e) < 0)
-        return -1;
-    if (all || (count == 1 && a->word_count == 0))
-        return 0;
-    OWNED_BUFFER text = BUFFER_INIT;
-    buffer_add_text(&text, "accept: the jobs with results differ in more than was said: ");
-    cJSON_ArrayForEach(d, differences)
-    {
-        parts_add_words(d, &text);
-        buffer_add_text(&text, "; ");
-    }
-    buffer_add_text(&text, "to let them stand all the same, name everything: meshsweep accept ");
-    add_names(differences, " ", &text);
-    error_set(e, ERROR_USAGE, "%s", buffer_text(&text));
-    return -1;
+    OWNED_JSON *words = cJSON_CreateArray();
+    OWNED_BUFFER wrong = BUFFER_INIT;
+    for (size_t i = 0; i < a->word_count; i++)
+        cJSON_AddItemToArray(words, cJSON_CreateString(a->words[i]));
+    saying_add_sentence("sql/texts/accept_words.sql", differences, words, &wrong);
+    return wrong.length ? error_set(e, ERROR_USAGE, "accept: %s", buffer_text(&wrong)) : 0;
 }
 
 /* --- what is shown --- */

@@ -25,7 +25,8 @@ void parts_add_difference(cJSON *list, const char *what, const char *was, const 
     cJSON_AddItemToArray(list, d);
 }
 
-void parts_add_words(const cJSON *difference, struct buffer *out)
+/* "command: python a.py -> python b.py" */
+static void add_words(const cJSON *difference, struct buffer *out)
 {
     const char *was = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(difference, "was"));
     const char *now = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(difference, "now"));
@@ -535,7 +536,7 @@ int formers_hint(struct space *space, struct db *db, struct buffer *out, struct 
     if (rc < 0 && two.kind != ERROR_USAGE)
         *e = two;
     else if (rc == 0 && f.all_are_new && f.count > 0 && cJSON_GetArraySize(f.differences) == 1) {
-        parts_add_words(cJSON_GetArrayItem(f.differences, 0), out);
+        add_words(cJSON_GetArrayItem(f.differences, 0), out);
         buffer_add_text(out, "; all jobs are new for that alone: `meshsweep accept` lets ");
         buffer_add_count(out, (int64_t)f.count, "result");
         buffer_add_text(out, " stand for them");

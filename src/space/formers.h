@@ -42,6 +42,3 @@ char *formers_detail(const struct formers *f);
 
 /* Adds a difference to such a list; NULL: there is none. */
 void parts_add_difference(cJSON *list, const char *what, const char *was, const char *now);
-
-/* "command: python a.py -> python b.py" */
-void parts_add_words(const cJSON *difference, struct buffer *out);
