@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "deepspeed/ds_config.h"
+#include "report/saying.h"
+#include "results/json.h"
 #include "run/scripts.h"
 #include "space/job_texts.h"
 #include "util/file.h"
@@ -128,26 +130,6 @@ cJSON *unreached_keys(const struct space *space, enum reach what)
 
 /* --- sentences --- */
 
-#define MOST_NAMED 8
-
-/* "micro_batch (3 values) and seed (2 values)", or the names alone. */
-static void add_names(const cJSON *keys, bool with_values, struct buffer *out)
-{
-    const int count = cJSON_GetArraySize(keys);
-    int i = 0;
-    const cJSON *key;
-    cJSON_ArrayForEach(key, keys)
-    {
-        if (i++ == MOST_NAMED) {
-            buffer_printf(out, " and %d more", count - MOST_NAMED);
-            break;
-        }
-        buffer_printf(out, "%s%s", i == 1 ? "" : i == count ? " and " : ", ", key->string);
-        if (with_values)
-            buffer_printf(out, " (%d values)", key->valueint);
-    }
-}
-
 /* The first of them that a shell would be given as a variable of its own, which it does not have. */
 static const char *shell_variable(const struct space *space, const cJSON *keys)
 {
@@ -163,40 +145,26 @@ static const char *shell_variable(const struct space *space, const cJSON *keys)
     return found;
 }
 
-char *unreached_sentence(const struct space *space)
+/* NULL: there are none. The caller's. */
+static char *sentence_of(const cJSON *keys, const cJSON *beside)
 {
     struct buffer text = BUFFER_INIT;
-    cJSON *keys = unreached_keys(space, REACHES_CHOICE);
-    const int count = cJSON_GetArraySize(keys);
-    if (count == 1)
-        buffer_printf(&text, "%s has %d values and reaches no part of the command", keys->child->string,
-                      keys->child->valueint);
-    if (count > 1) {
-        add_names(keys, true, &text);
-        buffer_add_text(&text, " reach no part of the command");
-    }
-    if (count > 0)
-        buffer_printf(&text, ": jobs can read %s from " SPEC_VARIABLE " only", count == 1 ? "it" : "them");
-    const char *variable = count > 0 ? shell_variable(space, keys) : NULL;
-    if (variable)
-        buffer_printf(&text, "; ${%s} is a variable of the shell: {%s} is the key", variable, variable);
-    cJSON_Delete(keys);
+    if (keys->child)
+        saying_add_sentence("sql/texts/unreached.sql", keys, beside, &text);
     return text.length ? buffer_take(&text) : NULL;
+}
+
+char *unreached_sentence(const struct space *space)
+{
+    OWNED_JSON *keys = unreached_keys(space, REACHES_CHOICE), *beside = cJSON_CreateObject();
+    JSON_ADD(beside, JSON_TEXT("variable", keys->child ? shell_variable(space, keys) : NULL));
+    return sentence_of(keys, beside);
 }
 
 char *unreached_same(const struct space *space, int64_t jobs, int64_t different)
 {
-    struct buffer text = BUFFER_INIT;
-    cJSON *keys = jobs > 0 ? unreached_keys(space, REACHES_JOBS) : NULL;
-    const int count = cJSON_GetArraySize(keys);
-    if (count > 0) {
-        buffer_printf(&text, "%lld jobs were given the same", (long long)jobs);
-        if (different > 1)
-            buffer_printf(&text, " as another of them, %lld different inputs in all", (long long)different);
-        buffer_add_text(&text, ": ");
-        add_names(keys, false, &text);
-        buffer_printf(&text, " reach%s nothing but " SPEC_VARIABLE, count == 1 ? "es" : "");
-    }
-    cJSON_Delete(keys);
-    return text.length ? buffer_take(&text) : NULL;
+    OWNED_JSON *keys = jobs > 0 ? unreached_keys(space, REACHES_JOBS) : cJSON_CreateObject();
+    OWNED_JSON *beside = cJSON_CreateObject();
+    JSON_ADD(beside, JSON_INT("jobs", jobs), JSON_INT("different", different));
+    return sentence_of(keys, beside);
 }

@@ -538,14 +538,6 @@ static int add_axis(struct buffer *out, const struct new_axis *a, const char *te
     return 0;
 }
 
-static size_t count_device_axes(const struct drafted *w)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < w->axis_count; i++)
-        count += w->axes[i].is_devices;
-    return count;
-}
-
 /* --- what is known --- */
 
 /* The setting's value if it is a whole number that can be a count; else 0. */
@@ -570,7 +562,7 @@ static void take_devices(struct drafted *w)
     if (devices)
         job_command_replace(&w->command, l.devices, l.counts_all ? "{gpus}" : "{gpus_per_node}");
     l = job_command_devices(&w->command);
-    if (hosts && (devices || count_device_axes(w) > 0))
+    if (hosts && (devices || ANY(i, w->axis_count, w->axes[i].is_devices)))
         job_command_replace(&w->command, l.hosts, "{nodes}");
 }
 
