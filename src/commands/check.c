@@ -38,19 +38,7 @@
 
 /* --- an executor, tried --- */
 
-/* Where, how, and what comes of it. */
-struct batch_trial {
-    struct batch_system *system;
-    const struct batch_config *config; /* the queue, the account and so on */
-    char *const *environment;          /* the runner's */
-    const char *directory;             /* new, and seen by the nodes */
-    int64_t most_ms;                   /* for all of them */
-    int count;                         /* of trials; the last one only where options are taken */
-    cJSON *answer;                     /* a list: what each witness said */
-    cJSON *beside;                     /* {"has_accounting", "tried": [{"asked_to_end", "gone"}, …]} */
-};
-
-enum { TRIALS = 4, PAUSE_S = 1, MARGIN_MINUTES = 10, ACCOUNTING_MS = 20000 };
+enum { TRIALS = 4, PAUSE_S = 1, MARGIN_MINUTES = 10, ACCOUNTING_MS = 20000, MOST_MS = 180000 };
 enum { SUCCEEDS, FAILS, CANCELLED, WRONG };
 
 static const struct {
@@ -76,10 +64,14 @@ struct tried {
 };
 
 struct trying {
-    struct batch_trial *t;
-    struct batch_list list; /* an array of each */
+    struct batch_system *system;
+    const struct batch_config *config; /* the queue, the account and so on */
+    struct batch_list list;            /* an array of each; its root is new, and seen by the nodes */
     char **environment;
+    int count; /* of trials; the last one only where options are taken */
     struct tried of[TRIALS];
+    cJSON *answer; /* a list: what each witness said */
+    cJSON *beside; /* {"has_accounting", "tried": [{"asked_to_end", "gone"}, …]} */
 };
 
 #define SAID(id, ending, words, said) [BATCH_##id] = (said),
@@ -98,20 +90,20 @@ static int write_job(const struct trying *y, int i, struct error *e)
 
 static int submit(struct trying *y, int i, struct error *e)
 {
-    struct batch_config config = *y->t->config;
+    struct batch_config config = *y->config;
     OWNED_BUFFER options = BUFFER_INIT;
     enum batch_refusal refusal;
     OWNED char *why = NULL;
     config.gpus = false;
     config.options = i == WRONG ? wrong_option : config.options;
-    batch_wish_add(&(struct batch_wish){y->t->system, &config, "{}", 0, MARGIN_MINUTES, 0}, &options);
+    batch_wish_add(&(struct batch_wish){y->system, &config, "{}", 0, MARGIN_MINUTES, 0}, &options);
     struct batch_array *a = batch_list_open(&y->list, xasprintf("trial-%d", i), buffer_text(&options), NULL, 1);
     batch_array_add(a, (struct batch_member){.attempt = i + 1, .directory = xstrdup(trials[i].name)});
     if (write_job(y, i, e) < 0 || batch_array_write(&y->list, a, "meshsweep-check", 1000, e) < 0)
         return -1;
     struct batch_values values = batch_array_values(&y->list, a, "meshsweep-check");
-    OWNED char *path = batch_array_file(&y->list, a, y->t->system->has_description ? "description" : "script");
-    a->job = batch_submit(y->t->system, y->environment, &values, path, &refusal, &why);
+    OWNED char *path = batch_array_file(&y->list, a, y->system->has_description ? "description" : "script");
+    a->job = batch_submit(y->system, y->environment, &values, path, &refusal, &why);
     y->of[i].refused = a->job ? NULL : xstrdup(why && *why ? why : "it said nothing");
     batch_values_free(&values);
     return 0;
@@ -166,13 +158,13 @@ static void ask_accounting(struct trying *y, int i)
     batch_values_add(&values, "id", xstrdup(a->job), false);
     batch_values_add(&values, "job", batch_reference(&y->list, a, 0), false);
     batch_values_add(&values, "jobs", batch_reference(&y->list, a, 0), false);
-    batch_ask(y->t->system, &y->t->system->accounting, y->environment, &values, take_accounting, y);
+    batch_ask(y->system, &y->system->accounting, y->environment, &values, take_accounting, y);
     batch_values_free(&values);
 }
 
 static bool has_accounting(const struct trying *y)
 {
-    return y->t->system->accounting.command && !y->t->system->accounting.is_gone;
+    return y->system->accounting.command && !y->system->accounting.is_gone;
 }
 
 /* Reads its result file, which its log may have to bring. */
@@ -199,7 +191,7 @@ static bool watch(struct trying *y, int i, int64_t now_ms)
     const bool began = m->report.attempt == m->attempt || (m->is_damaged && t->state == BATCH_RUNNING);
     if (i == CANCELLED && began && !t->is_cancelled) {
         OWNED char *job = batch_reference(&y->list, a, 0);
-        batch_cancel(y->t->system, y->environment, job);
+        batch_cancel(y->system, y->environment, job);
         t->is_cancelled = true;
     }
     const bool gone = !t->seen && (t->word || m->report.ended || t->is_cancelled);
@@ -216,19 +208,19 @@ static bool watch(struct trying *y, int i, int64_t now_ms)
 
 static void watch_all(struct trying *y)
 {
-    const int64_t until_ms = clock_monotonic_ms() + y->t->most_ms;
+    const int64_t until_ms = clock_monotonic_ms() + MOST_MS;
     bool goes_on = false;
     for (size_t i = 0; i < y->list.count; i++)
         goes_on |= y->list.arrays[i].job != NULL;
     while (goes_on && clock_monotonic_ms() < until_ms) {
         goes_on = false;
         nanosleep(&(struct timespec){PAUSE_S, 0}, NULL);
-        for (int i = 0; i < y->t->count; i++)
+        for (int i = 0; i < y->count; i++)
             y->of[i].seen = false;
-        if (batch_ask(y->t->system, &y->t->system->queue, y->environment, NULL, take_queue, y) != 0)
+        if (batch_ask(y->system, &y->system->queue, y->environment, NULL, take_queue, y) != 0)
             goes_on = true;
         else
-            for (int i = 0; i < y->t->count; i++) {
+            for (int i = 0; i < y->count; i++) {
                 note_word(&y->of[i]);
                 goes_on |= watch(y, i, clock_monotonic_ms());
             }
@@ -278,10 +270,10 @@ static void answer(struct trying *y, int i, const struct trial_verdict *v)
     const struct batch_member *m = &y->list.arrays[i].members[0];
     const bool ended = v->result == RESULT_SUCCEEDED || v->result == RESULT_FAILED || v->result == RESULT_TERMINATED;
     OWNED char *job = y->list.arrays[i].job ? batch_reference(&y->list, &y->list.arrays[i], 0) : NULL;
-    JSON_ITEM(cJSON_GetObjectItemCaseSensitive(y->t->beside, "tried"),
+    JSON_ITEM(cJSON_GetObjectItemCaseSensitive(y->beside, "tried"),
               JSON_TRUTH("asked_to_end", v->result == RESULT_TERMINATED),
               JSON_TRUTH("gone", !t->seen && t->queue->child));
-    cJSON *item = JSON_ITEM(y->t->answer, JSON_STRING("what", trials[i].name), JSON_TRUTH("as_expected", v->well),
+    cJSON *item = JSON_ITEM(y->answer, JSON_STRING("what", trials[i].name), JSON_TRUTH("as_expected", v->well),
                             JSON_TEXT("reference", job), JSON_TEXT("why", t->refused ? t->refused : m->unfetched),
                             JSON_TRUTH("began", v->result != RESULT_NONE),
                             JSON_COUNT("exit_code", ended ? m->report.exit_code : -1),
@@ -294,28 +286,13 @@ static void answer(struct trying *y, int i, const struct trial_verdict *v)
 
 /* --- the whole --- */
 
-static void remove_files(const struct trying *y, int i)
-{
-    static const char *const files[] = {BATCH_JOB_FILE,   BATCH_RESULT_FILE, BATCH_ALIVE_FILE,
-                                        BATCH_BEGUN_FILE, BATCH_AGAIN_FILE,  BATCH_CLOSED_FILE,
-                                        BATCH_KEPT_LOG,   "output.log",      ""};
-    for (size_t k = 0; k < LENGTH(files); k++) {
-        OWNED char *path = xasprintf("%s/%s/%s", y->list.root, trials[i].name, files[k]);
-        if (*files[k])
-            unlink(path);
-        else
-            rmdir(path);
-    }
-    batch_array_remove(&y->list, &y->list.arrays[i]);
-}
-
 /* Ends what still runs, so that it writes nothing more. */
 static void end_all(struct trying *y)
 {
     for (size_t i = 0; i < y->list.count; i++) {
         OWNED char *job = batch_reference(&y->list, &y->list.arrays[i], SIZE_MAX);
         if (y->list.arrays[i].job && !y->of[i].gone_ms)
-            batch_cancel(y->t->system, y->environment, job);
+            batch_cancel(y->system, y->environment, job);
         batch_close_member(&y->list, &y->list.arrays[i].members[0]);
     }
 }
@@ -328,38 +305,27 @@ static void tried_free(struct tried *t)
 }
 
 /* Submits true, false, a sleep that it cancels and a job with a wrong option, and watches them. Returns how many did
- * not go as they should; then their files stay. */
-static int batch_trial_run(struct batch_trial *t, struct error *e)
+ * not go as they should. */
+static int run_trials(struct trying *y, struct error *e)
 {
-    struct trying y = {.t = t,
-                       .list = {.system = t->system,
-                                .root = path_absolute(t->directory),
-                                .token = xasprintf("check-%lld", (long long)getpid()),
-                                .framed = !t->config->shared}};
-    y.environment = batch_environment(t->system, t->environment, (struct environment_passing){0});
     int rc = 0, odd = 0;
-    t->beside = cJSON_CreateObject();
-    cJSON_AddBoolToObject(t->beside, "has_accounting", has_accounting(&y));
-    cJSON_AddArrayToObject(t->beside, "tried");
-    for (int i = 0; i < t->count; i++)
-        y.of[i].queue = cJSON_CreateArray();
-    for (int i = 0; rc == 0 && i < t->count; i++)
-        rc = submit(&y, i, e);
+    JSON_ADD(y->beside, JSON_TRUTH("has_accounting", has_accounting(y)));
+    cJSON_AddArrayToObject(y->beside, "tried");
+    for (int i = 0; i < y->count; i++)
+        y->of[i].queue = cJSON_CreateArray();
+    for (int i = 0; rc == 0 && i < y->count; i++)
+        rc = submit(y, i, e);
     if (rc == 0)
-        watch_all(&y);
-    for (int i = 0; rc == 0 && i < t->count; i++) {
-        const struct trial_verdict v = judge(&y, i);
+        watch_all(y);
+    for (int i = 0; rc == 0 && i < y->count; i++) {
+        const struct trial_verdict v = judge(y, i);
         odd += !v.well;
-        answer(&y, i, &v);
+        answer(y, i, &v);
     }
-    end_all(&y);
-    for (int i = 0; i < t->count; i++) {
-        if (rc == 0 && odd == 0)
-            remove_files(&y, i);
-        tried_free(&y.of[i]);
-    }
-    batch_list_free(&y.list);
-    strings_free(y.environment);
+    end_all(y);
+    for (int i = 0; i < y->count; i++)
+        tried_free(&y->of[i]);
+    batch_list_free(&y->list);
     return rc < 0 ? -1 : odd;
 }
 
@@ -592,38 +558,35 @@ static int check_database(const char *path, const struct checked *c, struct erro
 
 extern char **environ;
 
-static void remove_empty(const char *name, const char *directory)
-{
-    OWNED char *below = xasprintf("%s/%s", directory, name);
-    rmdir(below);
-    rmdir(directory);
-}
-
-static int try_jobs(struct batch_system *system, const struct batch_config *config, cJSON *answer, bool json,
+/* The files stay where something did not go as it should. */
+static int try_jobs(struct batch_system *system, const struct batch_config *config, cJSON *document, bool json,
                     struct error *e)
 {
-    enum { MOST_MS = 180000 };
     char directory[] = "meshsweep-check.XXXXXX";
     if (!mkdtemp(directory))
         return error_errno(e, errno, "%s", directory);
-    struct batch_trial trial = {.system = system,
-                                .config = config,
-                                .environment = environ,
-                                .directory = directory,
-                                .most_ms = MOST_MS,
-                                .count = strstr(system->request, "{options") ? TRIALS : WRONG,
-                                .answer = cJSON_GetObjectItemCaseSensitive(answer, "tried")};
+    OWNED_STRINGS environment = batch_environment(system, environ, (struct environment_passing){0});
+    OWNED_JSON *beside = cJSON_CreateObject();
+    struct trying y = {.system = system,
+                       .config = config,
+                       .list = {.system = system,
+                                .root = path_absolute(directory),
+                                .token = xasprintf("check-%lld", (long long)getpid()),
+                                .framed = !config->shared},
+                       .environment = environment,
+                       .count = strstr(system->request, "{options") ? TRIALS : WRONG,
+                       .answer = cJSON_GetObjectItemCaseSensitive(document, "tried"),
+                       .beside = beside};
     output_message("submitting %s small jobs to %s, with their files in %s; this takes up to %d minutes",
-                   trial.count == TRIALS ? "four" : "three", system->title, directory, MOST_MS / 60000);
-    int odd = batch_trial_run(&trial, e);
+                   y.count == TRIALS ? "four" : "three", system->title, directory, MOST_MS / 60000);
+    int odd = run_trials(&y, e);
     if (system->unverified)
         output_message(BATCH_UNVERIFIED, system->title);
     if (odd == 0)
-        remove_empty(system->name, directory);
+        file_tree_bytes(directory, true, NULL);
     int rc = odd < 0 ? -1
-             : json  ? output_json(answer, e)
-                     : output_said("sql/texts/check_executor.sql", answer, trial.beside, e);
-    cJSON_Delete(trial.beside);
+             : json  ? output_json(document, e)
+                     : output_said("sql/texts/check_executor.sql", document, beside, e);
     return rc < 0 ? -1 : odd ? STATUS_FAILED : STATUS_OK;
 }
 
