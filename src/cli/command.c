@@ -92,9 +92,8 @@ int commands_add_text(const char *name, const struct command *c, bool all, struc
 
 int commands_print(const char *name, const struct command *c, bool all, struct error *e)
 {
-    struct buffer out = BUFFER_INIT;
-    int rc = commands_add_text(name, c, all, &out, e);
-    return rc < 0 ? -1 : output_write_take(&out, e);
+    OWNED_BUFFER out = BUFFER_INIT;
+    return commands_add_text(name, c, all, &out, e) < 0 ? -1 : output_text(buffer_text(&out), e);
 }
 
 /* Options may precede the command, so their values must be recognised before the command is known. */

@@ -26,19 +26,13 @@ const struct option common_option_table[] = {
 
 /* --- looking up --- */
 
-static const struct option *find_long(const struct option *table, const char *name, size_t length)
+/* By its name or, of length 0, its letter: the command's own, else a common one. */
+static const struct option *find_option(const struct option *own, const char *name, size_t length)
 {
-    for (; table->name; table++)
-        if (strncmp(table->name, name, length) == 0 && !table->name[length])
-            return table;
-    return NULL;
-}
-
-static const struct option *find_short(const struct option *table, char letter)
-{
-    for (; table->name; table++)
-        if (table->letter == letter)
-            return table;
+    for (int common = 0; common < 2; common++)
+        for (const struct option *o = common ? common_option_table : own; o->name; o++)
+            if (length ? strncmp(o->name, name, length) == 0 && !o->name[length] : *name && o->letter == *name)
+                return o;
     return NULL;
 }
 
@@ -52,13 +46,11 @@ bool option_takes_next_word(const struct option *table, const char *word)
     if (word[0] != '-' || !word[1])
         return false;
     if (word[1] == '-') {
-        const struct option *o = find_long(table, word + 2, strlen(word + 2));
-        if (!o)
-            o = find_long(common_option_table, word + 2, strlen(word + 2));
+        const struct option *o = find_option(table, word + 2, strlen(word + 2));
         return o && wants_next_word(o);
     }
     for (const char *c = word + 1; *c; c++) {
-        const struct option *o = find_short(table, *c);
+        const struct option *o = find_option(table, c, 0);
         if (o && wants_next_word(o))
             return !c[1];
     }
@@ -67,10 +59,8 @@ bool option_takes_next_word(const struct option *table, const char *word)
 
 bool option_is_known(const struct option *table, const char *word)
 {
-    if (word[1] != '-')
-        return find_short(table, word[1]) || find_short(common_option_table, word[1]);
-    size_t length = strcspn(word + 2, "=");
-    return find_long(table, word + 2, length) || find_long(common_option_table, word + 2, length);
+    const bool is_long = word[1] == '-';
+    return find_option(table, word + 1 + is_long, is_long ? strcspn(word + 2, "=") : 0);
 }
 
 static size_t count_options(const struct option *table)
@@ -193,6 +183,11 @@ struct cursor {
     struct option_words *words;
 };
 
+static void *target_of(const struct cursor *c, const struct option *o)
+{
+    return ANY(i, LENGTH(common_option_table), o == &common_option_table[i]) ? c->words : c->target;
+}
+
 /* The next word as a value; NULL with `e` filled if there is none. */
 static const char *next_value(struct cursor *c, const struct option *o, struct error *e)
 {
@@ -221,12 +216,7 @@ static int read_long(struct cursor *c, const char *word, struct error *e)
     const char *name = word + 2;
     size_t length = strcspn(name, "=");
     const char *value = name[length] ? name + length + 1 : NULL;
-    void *target = c->target;
-    const struct option *o = find_long(c->table, name, length);
-    if (!o) {
-        target = c->words;
-        o = find_long(common_option_table, name, length);
-    }
+    const struct option *o = find_option(c->table, name, length);
     if (!o)
         return unknown_long(c->table, name, length, e);
     if (o->kind == OPTION_FLAG && value)
@@ -235,27 +225,22 @@ static int read_long(struct cursor *c, const char *word, struct error *e)
         return -1;
     if (o->many)
         value = join_words(c, value);
-    return set_value(o, value ? value : "", target, e);
+    return set_value(o, value ? value : "", target_of(c, o), e);
 }
 
 static int read_short(struct cursor *c, const char *letters, struct error *e)
 {
     for (const char *l = letters; *l; l++) {
-        void *target = c->target;
-        const struct option *o = find_short(c->table, *l);
-        if (!o) {
-            target = c->words;
-            o = find_short(common_option_table, *l);
-        }
+        const struct option *o = find_option(c->table, l, 0);
         if (!o)
             return error_set(e, ERROR_USAGE, "unknown option -%c", *l);
         if (!wants_next_word(o)) {
-            if (set_value(o, "", target, e) < 0)
+            if (set_value(o, "", target_of(c, o), e) < 0)
                 return -1;
             continue;
         }
         const char *value = l[1] ? l + 1 : next_value(c, o, e);
-        return value ? set_value(o, value, target, e) : -1;
+        return value ? set_value(o, value, target_of(c, o), e) : -1;
     }
     return 0;
 }
@@ -268,7 +253,7 @@ static const struct option *option_for_file(const struct option *table, const ch
     } files[] = {{".toml", "config"}, {".db", "db"}};
     for (size_t i = 0; i < LENGTH(files); i++)
         if (length_before(file, files[i].ending))
-            return find_long(table, files[i].option, strlen(files[i].option));
+            return find_option(table, files[i].option, strlen(files[i].option));
     return NULL;
 }
 

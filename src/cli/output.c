@@ -131,23 +131,9 @@ int output_people(const struct buffer *text, struct error *e)
     return write_shown(buffer_text(text), text->length, e);
 }
 
-int output_people_take(struct buffer *text, struct error *e)
-{
-    int rc = output_people(text, e);
-    buffer_free(text);
-    return rc;
-}
-
 int output_write(const void *bytes, size_t length, struct error *e)
 {
     return output_is_terminal(stdout) ? write_shown(bytes, length, e) : write_bytes(bytes, length, e);
-}
-
-int output_write_take(struct buffer *data, struct error *e)
-{
-    int rc = output_write(data->data, data->length, e);
-    buffer_free(data);
-    return rc;
 }
 
 int output_text(const char *text, struct error *e)
@@ -166,18 +152,11 @@ const struct report_sink output_sink = {sink_write, NULL};
 int output_json(struct cJSON *value, struct error *e)
 {
     char *text = json_print(value, true);
-    struct buffer valid = BUFFER_INIT;
+    OWNED_BUFFER valid = BUFFER_INIT;
     text_add_valid(&valid, text, strlen(text));
     buffer_add_char(&valid, '\n');
     cJSON_free(text);
-    return output_write_take(&valid, e);
-}
-
-int output_json_take(struct cJSON *value, struct error *e)
-{
-    int rc = output_json(value, e);
-    cJSON_Delete(value);
-    return rc;
+    return output_write(valid.data, valid.length, e);
 }
 
 int output_flush_all(struct error *e)

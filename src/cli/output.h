@@ -29,12 +29,10 @@ void output_end_paging(void);
 
 /* Writes text for people to standard output. */
 int output_people(const struct buffer *text, struct error *e);
-int output_people_take(struct buffer *text, struct error *e); /* also frees the text */
 
 /* Writes data to standard output. If its reader has gone, the program exits quietly with the status of SIGPIPE, so it
  * must not be called while jobs depend on this process. */
 int output_write(const void *bytes, size_t length, struct error *e);
-int output_write_take(struct buffer *data, struct error *e); /* also frees the data */
 int output_text(const char *text, struct error *e);
 
 /* Standard output as a sink for renderers. */
@@ -43,7 +41,6 @@ extern const struct report_sink output_sink;
 /* Writes a JSON value, indented, with a line end. Invalid UTF-8 is replaced by U+FFFD. */
 struct cJSON;
 int output_json(struct cJSON *value, struct error *e);
-int output_json_take(struct cJSON *value, struct error *e); /* also deletes the value */
 
 /* Flushes standard output; fails for example on a full disk. */
 int output_flush_all(struct error *e);

@@ -90,7 +90,7 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
 static int print_shown(struct db *db, const char *name, struct sql_values values, struct error *e)
 {
     OWNED_STMT *s = NULL;
-    struct buffer said = BUFFER_INIT;
+    OWNED_BUFFER said = BUFFER_INIT;
     const struct shown_rows shown = {&report_formats[0], options_for(&output_sink), &output_sink, false};
     int rc = answer_open(db, name, "SELECT text, (SELECT count(*) FROM shown) FROM said", values, &s, e);
     if (rc == 0)
@@ -102,7 +102,7 @@ static int print_shown(struct db *db, const char *name, struct sql_values values
     }
     stmt_free(s);
     s = NULL;
-    rc = rc < 0 ? -1 : output_people_take(&said, e);
+    rc = rc < 0 ? -1 : output_people(&said, e);
     if (rc == 0 && rows && (rc = answer_open(db, name, "SELECT * FROM shown", values, &s, e)) == 0)
         rc = statement_rows_render(db, s, &shown, NULL, e);
     return rc;

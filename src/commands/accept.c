@@ -92,7 +92,7 @@ static int let_stand(struct session *s, const struct accept_options *o, struct d
                      struct error *e)
 {
     struct enumeration enumeration = {0};
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     char *detail = formers_detail(f);
     const struct space_moves moves = {f->items, f->count, {"accept", o->why, detail}};
     s->space->moves = &moves;
@@ -104,7 +104,7 @@ static int let_stand(struct session *s, const struct accept_options *o, struct d
     buffer_add_count(&out, enumeration.moved, "result");
     buffer_add_text(&out, enumeration.moved == 1 ? " stands" : " stand");
     buffer_add_text(&out, " now; `meshsweep accept --undo` takes that back\n");
-    return output_people_take(&out, e);
+    return output_people(&out, e);
 }
 
 static int ask_consent(const struct accept_options *o, const struct formers *f, bool *yes, struct error *e)
@@ -164,11 +164,11 @@ static int undo(const struct accept_options *o, const struct arguments *a, struc
         return error_set(e, ERROR_USAGE, "accept: --undo takes the number of a change, or nothing for the last");
     if (open_store(o, &db, e) < 0 || undo_in(db, &id, &jobs, e) < 0)
         return -1;
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     buffer_printf(&out, "change %lld is undone: ", (long long)id);
     buffer_add_count(&out, jobs, "job");
     buffer_add_text(&out, jobs == 1 ? " is what it was\n" : " are what they were\n");
-    return output_people_take(&out, e);
+    return output_people(&out, e);
 }
 
 int command_accept(const struct accept_options *o, const struct arguments *a, struct error *e)

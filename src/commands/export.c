@@ -166,10 +166,10 @@ static int export_to_database(struct db *db, const struct export_options *o, str
 
 static int print_json(const struct export_options *o, int64_t rows, struct error *e)
 {
-    cJSON *root = json_document();
+    OWNED_JSON *root = json_document();
     JSON_ADD(root, JSON_TEXT("path", o->file), JSON_TEXT("format", o->toml ? "toml" : export_format_names[o->format]),
              JSON_COUNT("rows", rows));
-    return output_json_take(root, e);
+    return output_json(root, e);
 }
 
 static bool is_to_file(const struct export_options *o)

@@ -215,9 +215,9 @@ static int write_import(const struct init_options *o, struct error *e)
 
 static int print_readers(const struct log_readers *log, struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     log_readers_add_toml(log, &text);
-    return output_people_take(&text, e);
+    return output_people(&text, e);
 }
 
 /* --- questions --- */

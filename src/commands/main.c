@@ -22,7 +22,7 @@
 
 static int print_version(struct error *e)
 {
-    struct buffer text = BUFFER_INIT;
+    OWNED_BUFFER text = BUFFER_INIT;
     unsigned xxhash = XXH_versionNumber();
     buffer_printf(&text,
                   "meshsweep " MESHSWEEP_VERSION "\nSQLite %s\ncJSON %s\nlibcsv %d.%d.%d\nxxHash %u.%u.%u\ntoml++ %s\n"
@@ -30,7 +30,7 @@ static int print_version(struct error *e)
                   db_library_version(), cJSON_Version(), CSV_MAJOR, CSV_MINOR, CSV_RELEASE, xxhash / 10000,
                   xxhash / 100 % 100, xxhash % 100, toml_library_version(), yaml_library_version(),
                   server_library_version(), engine_library_name(), zlibVersion());
-    return output_write_take(&text, e);
+    return output_text(buffer_text(&text), e);
 }
 
 /* Runs the command with its arguments; `named` says whether the command line has its name. An exit status. */

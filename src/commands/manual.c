@@ -342,15 +342,15 @@ int command_manual(struct error *e)
 static int print_offers(enum offer offer, char *const *words, struct error *e)
 {
     static char *const none[] = {NULL};
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     offers_add(offer, words ? words : none, &out);
-    return output_write_take(&out, e);
+    return output_text(buffer_text(&out), e);
 }
 
 int command_completion(const struct arguments *a, struct error *e)
 {
     const char *shell = a->word_count ? a->words[0] : "";
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     for (const char *const *name = completion_command.words; *name; name++)
         if (strcmp(*name, shell) == 0) {
             OWNED char *script = xasprintf("sql/texts/completion_%s.sql", shell);
@@ -361,7 +361,7 @@ int command_completion(const struct arguments *a, struct error *e)
             return print_offers(offer, a->program, e);
     if (strcmp(shell, "table-keys") == 0) {
         schema_add_rows(&out);
-        return output_write_take(&out, e);
+        return output_text(buffer_text(&out), e);
     }
     return error_set(e, ERROR_USAGE, "completion: name the shell: meshsweep completion bash, zsh or fish");
 }

@@ -100,7 +100,7 @@ static int record_all(const struct note_target *n, const struct note_options *o,
 
 static int say(const struct note_target *n, const struct note_options *o, struct error *e)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     int64_t counted, excluded;
     if (count(n, "SELECT count(*) FROM counted_attempt WHERE job_id = ?1 AND id = ifnull(?2, id)", 0, &counted, e) <
             0 ||
@@ -117,7 +117,7 @@ static int say(const struct note_target *n, const struct note_options *o, struct
         buffer_add_text(&out, "; it has no value");
     }
     buffer_add_char(&out, '\n');
-    return output_people_take(&out, e);
+    return output_people(&out, e);
 }
 
 static int note_words(const struct note_options *o, const struct arguments *a, const char *text, struct error *e)

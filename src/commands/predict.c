@@ -604,7 +604,7 @@ static int answer_scaled(const struct scaled_request *r, struct buffer *out, str
 /* A line for each input: its name (its other names): the words that it takes; what it means. */
 static int print_keys(struct error *e)
 {
-    struct buffer out = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     for (size_t i = 0; i < INPUT_COUNT; i++) {
         buffer_add_text(&out, inputs[i].name);
         for (const char *const *other = inputs[i].names + 1; *other; other++)
@@ -614,7 +614,7 @@ static int print_keys(struct error *e)
             buffer_printf(&out, " %s%s", w->text, w[1].text ? "," : ";");
         buffer_printf(&out, " %s\n", inputs[i].means);
     }
-    return output_write_take(&out, e);
+    return output_text(buffer_text(&out), e);
 }
 
 int command_predict(const struct predict_options *o, struct error *e)

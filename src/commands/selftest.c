@@ -338,7 +338,7 @@ static char *make_directory(const char *where, struct error *e)
 
 static int print_report(const struct selftest_options *o, const struct selftest_report *r, struct error *e)
 {
-    struct buffer b = BUFFER_INIT;
+    OWNED_BUFFER b = BUFFER_INIT;
     buffer_printf(&b,
                   "%" PRId64 " kills survived in %" PRId64 " sweep%s of %" PRId64 " jobs (seed %" PRId64 ", %.1f s):\n"
                   "%" PRId64 " jobs, each in one final state with its own number; %" PRId64
@@ -347,7 +347,7 @@ static int print_report(const struct selftest_options *o, const struct selftest_
                   " (the last one gone %.2f s after a kill)\n",
                   r->kills, r->sweeps, r->sweeps == 1 ? "" : "s", o->jobs, o->seed, (double)r->duration_ms / 1000,
                   r->jobs, r->attempts, r->lost, (double)r->longest_orphan_ms / 1000);
-    return output_people_take(&b, e);
+    return output_people(&b, e);
 }
 
 int command_selftest(const struct selftest_options *o, struct error *e)
