@@ -22,3 +22,8 @@ int written_file_check(const char *path, const struct kept_files *k, struct erro
 
 /* The same for each of the `names` in a directory; NULL-terminated. */
 int written_files_check(const char *directory, const char *const *names, const struct kept_files *k, struct error *e);
+
+/* Copies into `directory`, under their own names, the files that the file of the current sweep names relative to
+ * itself: what it includes, profiles, the base of ds_configs. Absolute names hold where they are. A file that is not
+ * there any more, or lies above the sweep file, is reported as a message. */
+int sweep_files_copy(struct db *db, const char *directory, struct error *e);

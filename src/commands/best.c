@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +12,6 @@
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/session.h"
-#include "cli/sweep_files.h"
 #include "cli/written_file.h"
 #include "commands/commands.h"
 #include "compare/comparison.h"

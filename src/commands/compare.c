@@ -316,24 +316,15 @@ static int print_lines(struct db *said, const char *view, const char *order, con
 
 /* --- two databases --- */
 
-/* All borrowed for the call. */
-struct compare_databases_request {
-    const char *before, *now; /* paths */
-    const char *metric;       /* NULL: the objective */
-    const char *by;           /* NULL: one verdict for all */
-    const char *fail_slower;  /* "5%"; NULL: the figures without a verdict */
-    bool json, markdown;
-};
-
-static int print_change(struct db *said, const struct compare_databases_request *r, struct error *e)
+static int print_change(struct db *said, const struct compare_options *o, struct error *e)
 {
     static const char *const parts[][2] = {{"heading", NULL},
                                            {"groups", "groups"},
                                            {"job_ratios", "job_ratios"},
                                            {"left_out", NULL},
                                            {NULL, NULL}};
-    return r->json ? print_document(said, parts, NULL, e)
-                   : print_lines(said, r->markdown ? "change_markdown" : "change_line", "part, n", NULL, e);
+    return o->json ? print_document(said, parts, NULL, e)
+                   : print_lines(said, o->markdown ? "change_markdown" : "change_line", "part, n", NULL, e);
 }
 
 /* "5%" is the ratio 1.05. */
@@ -351,19 +342,19 @@ static int read_limit(const char *text, double *out, struct error *e)
 
 /* Prints the comparison. Returns an exit status: STATUS_FAILED if a group is slower, else STATUS_JOBS_FAILED if one
  * cannot be decided, else STATUS_OK. -1 with `e` set on an error. */
-static int compare_databases(const struct compare_databases_request *r, struct error *e)
+static int compare_databases(const struct compare_options *o, char *const words[2], struct error *e)
 {
     OWNED_DB *before = NULL, *now = NULL, *said = NULL;
     double limit = 1;
     int64_t status = STATUS_OK;
-    if (read_limit(r->fail_slower, &limit, e) < 0 || store_open_read_only(r->before, &before, e) < 0 ||
-        store_open_read_only(r->now, &now, e) < 0 || saying_open("sql/comparisons.sql", &said, e) < 0)
+    if (read_limit(o->fail_slower, &limit, e) < 0 || store_open_read_only(words[0], &before, e) < 0 ||
+        store_open_read_only(words[1], &now, e) < 0 || saying_open("sql/comparisons.sql", &said, e) < 0)
         return -1;
-    const struct before_after_request request = {r->before, r->now, r->metric, r->by, limit, r->fail_slower != NULL};
+    const struct before_after_request request = {words[0], words[1], o->metric, o->by, limit, o->fail_slower != NULL};
     int rc = before_after_read(before, now, &request, said, e);
     if (rc == 0)
-        rc = print_change(said, r, e);
-    if (rc == 0 && r->fail_slower)
+        rc = print_change(said, o, e);
+    if (rc == 0 && o->fail_slower)
         rc = db_query_int(said,
                           "SELECT CASE WHEN sum(verdict = 'slower') THEN ?1 WHEN sum(verdict = 'too few repeats') THEN "
                           "?2 END FROM judged",
@@ -461,9 +452,7 @@ static int compare_two(const struct compare_options *o, const struct arguments *
                    ? error_set(e, ERROR_USAGE,
                                "compare: two jobs are compared in everything; give no option but -d and --json")
                    : compare_jobs(o->db, a->words, o->json, e);
-    const struct compare_databases_request request = {a->words[0],    a->words[1], o->metric,  o->by,
-                                                      o->fail_slower, o->json,     o->markdown};
-    return compare_databases(&request, e);
+    return compare_databases(o, a->words, e);
 }
 
 /* --- all keys --- */
