@@ -221,6 +221,25 @@ static void find_read(struct command_inputs *f)
         f->count = 0;
 }
 
+/* A sweep that has nothing but the profile; NULL: there is none. The caller's. */
+static struct sweep *profile_alone(const char *profile)
+{
+    OWNED char *text = xasprintf("profile = \"%s\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n", profile);
+    struct sweep *sweep = NULL;
+    struct error e = ERROR_INIT;
+    return sweep_parse(FILE_NAME, text, strlen(text), &sweep, &e) == 0 ? sweep : NULL;
+}
+
+/* Returns whether the profile itself names so many: to find out what it reads takes far longer. */
+static bool names_own(const struct command_inputs *f, size_t least)
+{
+    OWNED_SWEEP *s = least ? profile_alone(f->profile) : NULL;
+    size_t count = 0;
+    for (size_t i = 0; s && i < f->count && count < least; i++)
+        count += is_own(s, f->items[i].key);
+    return count >= least;
+}
+
 /* Takes what the profile reads where it itself names at least so many. */
 static void try_profile(const struct job_command *c, char *const *axes, const char *profile, size_t own_least,
                         struct command_inputs *best)
@@ -228,7 +247,7 @@ static void try_profile(const struct job_command *c, char *const *axes, const ch
     struct command_inputs f = {.arena = c->arena, .profile = profile ? arena_text(c->arena, profile) : NULL};
     take_settings(c, axes, &f);
     /* A profile reads and names no more than there is. */
-    const bool may_be_better = f.count >= own_least && f.count >= best->count;
+    const bool may_be_better = f.count >= own_least && f.count >= best->count && names_own(&f, own_least);
     if (may_be_better)
         find_read(&f);
     bool is_better = f.count > best->count || (f.count == best->count && f.own_count > best->own_count);
@@ -289,13 +308,12 @@ static void ds_base_free(struct ds_base *b)
 /* None where the command names none, or it cannot be read. */
 static struct ds_base ds_base_open(const struct job_command *c)
 {
-    static const char text[] = "profile = \"deepspeed\"\n[job]\ncommand = [\"true\"]\n[training_spec]\nx = 1\n";
     const struct command_setting *s = find_setting(c);
     OWNED char *json = s ? file_text(path_of(c, s), CONFIG_BYTES_MOST) : NULL;
     struct error e = ERROR_INIT;
     struct ds_base b = {0};
     if (json && json_text_parse(path_of(c, s), json, &b.root, &e) == 0 && b.root.kind == JSON_OBJECT &&
-        sweep_parse("sweep.toml", text, strlen(text), &b.profile, &e) == 0)
+        (b.profile = profile_alone("deepspeed")))
         return b;
     ds_base_free(&b);
     return (struct ds_base){0};
