@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 
 #include "config/template.h"
-#include "draft/command_files.h"
-#include "files/document.h"
 #include "process/process.h"
 #include "toml/known.h"
 #include "util/buffer.h"

@@ -10,7 +10,6 @@
 #include "answers/idle_keys.h"
 #include "config/template.h"
 #include "deepspeed/ds_config.h"
-#include "draft/command_files.h"
 #include "draft/job_command.h"
 #include "files/json_text.h"
 #include "predict/input_table.h"

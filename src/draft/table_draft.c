@@ -9,17 +9,70 @@
 #include "config/sweep.h"
 #include "database/db.h"
 #include "draft/new_sweep.h"
-#include "draft/table_shape.h"
+#include "metrics/proposals.h"
 #include "predict/input_table.h"
 #include "report/saying.h"
 #include "results/json.h"
 #include "sweep_file/devices.h"
 #include "toml/known.h"
+#include "util/hash.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/string_list.h"
 #include "util/unit.h"
 
 enum { WORDS_MOST = 12, UNITS_MOST = 6, UNIT_BYTES_MOST = 16, SETTINGS_MOST = 50, CELLS_MOST = 200000 };
+
+/* How numbers are written: "1,234.5" or "1.234,5". */
+enum notation { DECIMAL_POINT, DECIMAL_COMMA, NOTATION_COUNT };
+
+/* The cells of a column that can be read as numbers in one notation. */
+struct read_cells {
+    size_t count;
+    double last, largest;
+};
+
+enum column_role { ROLE_KEY, ROLE_METRIC, ROLE_DURATION, ROLE_STATE, ROLE_LABEL, ROLE_OWN, ROLE_EMPTY, ROLE_COUNT };
+
+struct draft_column {
+    char *name;
+    char *sql;               /* the name in SQL: in quotes unless it is a plain word */
+    char *key;               /* the name as a key, without a tracker's prefix */
+    char *rate;              /* the unit of one that the name says: "tokens/s"; NULL: none */
+    size_t filled;           /* number of cells that are not empty */
+    size_t numbers;          /* those of them that are numbers in either notation */
+    size_t absent;           /* those that stand for a missing one */
+    char *first;             /* its cell of the first row; NULL: empty */
+    size_t begun, fractions; /* cells that begin with a number, and those of them with a point or comma */
+    struct read_cells in[NOTATION_COUNT];
+    bool has_commas, has_fraction;
+    char *marked;                 /* a number with a point or comma, without unit; NULL: there is none */
+    enum notation notation;       /* the column's; set by import_draft_settle */
+    bool is_guess;                /* all its numbers are valid in both notations; set by import_draft_settle */
+    struct string_list units;     /* distinct units of its numbers (" GB", ""), at most UNITS_MOST + 1 */
+    struct string_list words;     /* distinct other cells, at most WORDS_MOST + 1 */
+    struct hash_index seen;       /* all cells */
+    enum column_role role;        /* this and all below: set by plan_columns */
+    bool is_promoted;             /* a label that is a key, because nothing else tells rows apart */
+    const char *called;           /* its own key, or the tool's name for it */
+    char *metric;                 /* ROLE_METRIC: its name */
+    struct proposal_list by_name; /* ROLE_METRIC: what name or unit say of it; empty: nothing */
+    bool higher_is_better;
+};
+
+struct import_draft {
+    struct draft_column *columns;
+    size_t count, rows;
+    bool is_export;   /* of meshsweep */
+    size_t state;     /* the column that says how rows ended; none: `count`, as of the next */
+    size_t guessed;   /* devices of a row that are taken for those of a host */
+    bool has_repeats; /* rows differ in labels alone */
+    char **cells;     /* of the first rows, one after the other; NULL: empty */
+    size_t cell_count;
+    struct string_list sums; /* words such as "mean" in the last rows */
+    size_t sum_column;       /* where they stand; as many as there are columns: there are none */
+    bool has_sums_within;    /* rows of such words stand above others too */
+};
 
 /* The columns of devices, whose product counts, and of hosts. */
 struct device_columns {
@@ -27,6 +80,159 @@ struct device_columns {
     size_t count;
     const struct draft_column *hosts;
 };
+
+/* --- its shape, from rows that are no measurements: further lines of a header, sums below the rest --- */
+
+#define MELT "make a row of each value first, in pandas df.melt(id_vars=[...], var_name=\"KEY\", value_name=\"METRIC\")"
+
+static bool is_number(const char *cell)
+{
+    char digits[NUMBER_BYTES];
+    return cell && (parse_written_number(cell, '.', digits) || parse_written_number(cell, ',', digits));
+}
+
+/* A column for each value of a key holds what others have in rows. */
+static int check_values(const char *const *columns, size_t count, struct error *e)
+{
+    size_t numbers = 0, first = count, second = count;
+    double number;
+    for (size_t i = 0; i < count; i++) {
+        if (!columns[i] || !parse_double(columns[i], &number))
+            continue;
+        second = first < count && second == count ? i : second;
+        first = first < count ? first : i;
+        numbers++;
+    }
+    if (numbers == count)
+        return error_set(e, ERROR_USAGE, "the first line must name the columns, and has `%s`", columns[0]);
+    return second == count ? 0
+                           : error_set(e, ERROR_USAGE, "columns `%s` and `%s` are named by values; " MELT,
+                                       columns[first], columns[second]);
+}
+
+/* The columns are named by values, or not at all; says what to do. */
+static int check_names(const char *const *columns, size_t count, struct error *e)
+{
+    if (count == 0)
+        return -1;
+    if (count == 1 && columns[0] && strchr(columns[0], ' '))
+        return error_set(e, ERROR_USAGE,
+                         "no comma, tab, semicolon or bar stands between the columns; in pandas "
+                         "pd.read_fwf(FILE).to_csv(\"table.csv\", index=False)");
+    return check_values(columns, count, e);
+}
+
+static void take_sum(struct import_draft *d, const char *const *cells)
+{
+    size_t first = FIRST(k, d->count, cells[k]);
+    char *word = first < d->count ? xstrdup(cells[first]) : NULL;
+    for (char *c = word; c && *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    if (word && known_has(known("table", "sums"), word)) {
+        d->has_sums_within |= d->sum_column < d->count && d->sum_column != first;
+        d->sum_column = first;
+        string_list_add(&d->sums, word);
+        return;
+    }
+    d->has_sums_within |= d->sums.count > 0;
+    free(word);
+}
+
+static void add_shape(struct import_draft *d, const char *const *cells)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        struct draft_column *c = &d->columns[i];
+        if (!cells[i])
+            continue;
+        const bool is = is_number(cells[i]);
+        c->first = d->rows == 0 ? xstrdup(cells[i]) : c->first;
+        c->begun += is;
+        c->fractions += is && strpbrk(cells[i], ".,") != NULL;
+    }
+    if (!d->has_sums_within)
+        take_sum(d, cells);
+}
+
+/* What the table of that name in [table] of configs/knowledge/words.toml ("states") says of a word, however
+ * capitalised; NULL: nothing. */
+static const struct toml_node *table_word(const char *table, const char *word)
+{
+    const struct toml_node *words = known("table", table);
+    return FIND(i, words->child_count, strcasecmp(words->children[i].key, word) == 0, &words->children[i]);
+}
+
+/* Returns whether the word may stand where a number is missing. */
+static bool is_outcome(const char *word)
+{
+    return known_has(known("table", "absent"), word) || table_word("states", word);
+}
+
+/* A first row that has words alone, some of them above numbers, belongs to the header. */
+static int check_first_row(const struct import_draft *d, struct error *e)
+{
+    const struct draft_column *found = NULL;
+    for (const struct draft_column *c = d->columns; c < d->columns + d->count; c++) {
+        if (is_number(c->first) || (c->first && is_outcome(c->first)))
+            return 0;
+        if (!found && c->first && c->begun > 0 && c->begun + 1 == c->filled)
+            found = c;
+    }
+    return found ? error_set(e, ERROR_USAGE,
+                             "the line below the columns' names has `%s` under `%s`, and numbers come below: make one "
+                             "line of the header, in pandas pd.read_csv(FILE, header=[0, 1])",
+                             found->first, found->name)
+                 : 0;
+}
+
+/* The name without its digits, "seq" of "seq_512": empty if it has none. The caller's. */
+static char *stem_of(const char *name)
+{
+    char *stem = xstrdup(name), *to = stem;
+    for (const char *p = name; *p; p++)
+        if (!strchr("0123456789_- .", *p))
+            *to++ = (char)tolower((unsigned char)*p);
+    *to = '\0';
+    if (strcspn(name, "0123456789") == strlen(name))
+        *stem = '\0';
+    return stem;
+}
+
+/* If all that looks measured stands in columns whose names differ in a number alone, that is a value of a key. */
+static int check_wide(const struct import_draft *d, struct error *e)
+{
+    const struct draft_column *first = NULL, *second = NULL;
+    char *stem = NULL;
+    bool is_wide = true;
+    for (const struct draft_column *c = d->columns; c < d->columns + d->count; c++) {
+        if (c->fractions == 0)
+            continue;
+        char *own = stem_of(c->name);
+        is_wide &= *own && (!stem || strcmp(stem, own) == 0);
+        second = first && !second ? c : second;
+        first = first ? first : c;
+        free(stem);
+        stem = own;
+    }
+    is_wide = is_wide && second && !known_has(known("table", "numbered"), stem);
+    free(stem);
+    return is_wide ? error_set(e, ERROR_USAGE,
+                               "columns `%s` and `%s` differ in a value alone; " MELT
+                               ", or give them names without numbers",
+                               first->name, second->name)
+                   : 0;
+}
+
+/* Rows that are to be made others first; says how. */
+static int check_shape(const struct import_draft *d, struct error *e)
+{
+    return check_first_row(d, e) < 0 || check_wide(d, e) < 0 ? -1 : 0;
+}
+
+/* Returns whether rows sum up the others: those with one of `sums` in `sum_column`. */
+static bool has_sums(const struct import_draft *d)
+{
+    return !d->has_sums_within && d->sums.count && d->rows >= d->sums.count + 2;
+}
 
 /* --- columns --- */
 
@@ -86,7 +292,7 @@ static bool is_told(const struct draft_column *c, const char *words)
 
 struct import_draft *import_draft_create(const char *const *columns, size_t count, struct error *e)
 {
-    if (table_shape_check_names(columns, count, e) < 0)
+    if (check_names(columns, count, e) < 0)
         return NULL;
     struct import_draft *d = xcalloc(1, sizeof *d);
     d->columns = xcalloc(count + 1, sizeof *d->columns);
@@ -167,7 +373,7 @@ static void take_number(struct draft_column *c, const char *cell, const char *un
 
 void import_draft_add(struct import_draft *d, const char *const *cells)
 {
-    table_shape_add(d, cells);
+    add_shape(d, cells);
     d->rows++;
     for (size_t i = 0; i < d->count && d->cell_count + d->count - i <= CELLS_MOST; i++)
         *array_add(d->cells, d->cell_count) = cells[i] ? xstrdup(cells[i]) : NULL;
@@ -562,7 +768,7 @@ static void describe_column(const struct import_draft *d, size_t i, cJSON *colum
 
 int import_draft_write(struct import_draft *d, const char *name, const char *table, struct buffer *out, struct error *e)
 {
-    if (table_shape_check(d, e) < 0)
+    if (check_shape(d, e) < 0)
         return -1;
     import_draft_settle(d);
     plan_columns(d);
@@ -577,7 +783,7 @@ int import_draft_write(struct import_draft *d, const char *name, const char *tab
     for (size_t i = 0; i < d->count; i++)
         describe_column(d, i, columns);
     describe_devices(d, draft);
-    if (table_shape_has_sums(d)) {
+    if (has_sums(d)) {
         JSON_ADD(draft, JSON_STRING("sum_column", d->columns[d->sum_column].name));
         cJSON_AddItemToObject(draft, "sums", texts_of(&d->sums));
     }
