@@ -6,21 +6,154 @@
 
 #include "cli/model_info_job.h"
 #include "cli/output.h"
-#include "cli/recorded_sweep.h"
 #include "cli/search_model.h"
-#include "cli/sweep_space.h"
 #include "config/failure.h"
+#include "deepspeed/tuning_launcher.h"
 #include "device/hostfile.h"
 #include "measures/learning.h"
+#include "measures/measures.h"
 #include "space/compile.h"
 #include "space/enumerate.h"
 #include "space/row_space.h"
 #include "ssh/hosts.h"
+#include "store/sweeps.h"
 #include "sweep_file/reader.h"
 #include "util/buffer.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/parse.h"
+#include "util/shell.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
+
+extern char **environ;
+
+/* --- the space of a sweep file --- */
+
+/* The words before the script; those after it are its arguments. */
+static char *launcher_of(const struct job_config *job)
+{
+    struct buffer words = BUFFER_INIT;
+    if (job->command.words && job->command.is_line)
+        return xstrdup(job->command.words[2]);
+    for (char **word = job->command.words; word && *word && !length_before(*word, ".py"); word++)
+        buffer_printf(&words, "%s%s", words.length ? " " : "", *word);
+    return buffer_take(&words);
+}
+
+char *sweep_space_find_release(struct sweep *sweep)
+{
+    struct deepspeed_settings *d = &sweep->deepspeed;
+    OWNED char *python = NULL;
+    char *absent = NULL;
+    if (!d->given || d->version)
+        return NULL;
+    OWNED char *launcher = launcher_of(&sweep->job), *release = installed_release(launcher, environ, &python);
+    if (release && parse_release(release, true, &d->version))
+        output_message("using rules and keys of DeepSpeed %s, which %s has; to choose another release, set [deepspeed] "
+                       "version",
+                       release, python);
+    else
+        absent = xasprintf("%s has no package deepspeed, so the rules of its newest release apply; to choose a "
+                           "release, set [deepspeed] version or --ds_version",
+                           python);
+    return absent;
+}
+
+int sweep_space_build(const struct sweep *sweep, struct space_options *options, struct problems *problems,
+                      struct ds_config **ds_config, struct space **out, struct error *e)
+{
+    struct space *space = NULL;
+    /* With problems, the models of [model_space] are not listed, so any name may be one of their keys. */
+    if (problems->found > 0 && sweep->model_space)
+        problems_excuse_all(problems);
+    if (!*ds_config)
+        *ds_config = ds_config_open(sweep, problems);
+    ds_config_need_batch(*ds_config, problems);
+    options->base = ds_config_base(*ds_config);
+    struct measures *measures = NULL;
+    int rc = space_build_noting(sweep, options, problems, &space, e);
+    if (rc == 0 && space)
+        rc = measures_compile(space, problems, &measures, e);
+    measures_free(measures);
+    if (problems->found > 0)
+        rc = problems_report(problems, sweep->files, e);
+    if (rc < 0)
+        space_free(space);
+    if (rc == 0)
+        *out = space;
+    return rc;
+}
+
+void sweep_space_warn(const struct ds_config *ds_config)
+{
+    const struct string_list *warnings = ds_config_warnings(ds_config);
+    for (size_t i = 0; warnings && i < warnings->count; i++)
+        output_message("%s", warnings->items[i]);
+}
+
+/* --- the sweep file that is recorded --- */
+
+/* A file that cannot be read counts as changed; loading it will report the error. */
+static int is_as_recorded(struct db *db, const char *path, bool *yes, struct error *e)
+{
+    OWNED_SWEEP *sweep = NULL;
+    struct error unread = ERROR_INIT;
+    *yes = false;
+    return sweep_load(path, &sweep, &unread) < 0 ? 0 : sweep_is_as_recorded(db, sweep, yes, e);
+}
+
+static int say_gone(const char *path, const char *db_path, struct error *e)
+{
+    OWNED_BUFFER name = BUFFER_INIT;
+    shell_add_word(&name, db_path);
+    error_set(e, ERROR_USAGE,
+              "%s: the sweep file of %s no longer exists; name it with -c FILE (sqlite3 %s 'SELECT text FROM "
+              "current_sweep' prints the recorded copy)",
+              path, db_path, buffer_text(&name));
+    return -1;
+}
+
+/* The first of the NULL-terminated `places` that is as it was recorded, else the first that exists. */
+static int choose_recorded(struct db *db, const char *db_path, char *const *places, char **path, struct error *e)
+{
+    const char *first = NULL;
+    for (char *const *place = places; *place; place++) {
+        bool is_same;
+        if (access(*place, F_OK) < 0)
+            continue;
+        if (is_as_recorded(db, *place, &is_same, e) < 0)
+            return -1;
+        if (is_same) {
+            *path = xstrdup(*place);
+            return 0;
+        }
+        first = first ? first : *place;
+    }
+    if (!first)
+        return say_gone(places[0], db_path, e);
+    output_message("%s, or a file that it includes, has changed since %s recorded it; using it as it is now", first,
+                   db_path);
+    *path = xstrdup(first);
+    return 0;
+}
+
+int recorded_sweep_find(struct db *db, const char *db_path, char **path, struct error *e)
+{
+    OWNED char *recorded = NULL, *directory = NULL;
+    *path = NULL;
+    if (sweep_read_place(db, &recorded, &directory, e) < 0)
+        return -1;
+    bool moved = recorded && recorded[0] != '/' && directory;
+    OWNED char *there = moved ? xasprintf("%s/%s", directory, recorded) : NULL;
+    const char *slash = strrchr(db_path, '/');
+    bool is_elsewhere = recorded && recorded[0] != '/' && slash;
+    OWNED char *beside = is_elsewhere ? xasprintf("%.*s/%s", (int)(slash - db_path), db_path, recorded) : NULL;
+    char *const places[] = {recorded, there ? there : beside, there ? beside : NULL, NULL};
+    return recorded ? choose_recorded(db, db_path, places, path, e) : 0;
+}
+
+/* --- a session --- */
 
 static int check_class(const char *name, struct error *e)
 {
@@ -117,8 +250,6 @@ static int load_sweep(struct session *s, const struct run_options *o, struct pro
         return search_model_not_forgotten(s->sweep, e);
     return search_model_need(s->sweep, e) < 0 ? -1 : search_model_fill(s->sweep, e);
 }
-
-extern char **environ;
 
 static int find_devices(struct session *s, bool in_allocation, struct error *e)
 {

@@ -5,6 +5,7 @@
 #include "batch/system.h"
 #include "cli/command.h"
 #include "cli/run_options.h"
+#include "config/problems.h"
 #include "database/open.h"
 #include "deepspeed/ds_config.h"
 #include "space/build.h"
@@ -36,7 +37,7 @@ struct session {
  * exist, the sweep recorded in the database o->db is used. To be released with session_close in any case. */
 int session_open(struct session *s, const struct run_options *o, char *const *program, struct error *e);
 
-/* The same if the file is optional: if o->config is NULL, the sweep recorded in `db` is used (cli/recorded_sweep.h), or
+/* The same if the file is optional: if o->config is NULL, the sweep recorded in `db` is used (recorded_sweep_find), or
  * SWEEP_FILE if `db` is NULL or has no sweep. */
 int session_open_recorded(struct session *s, const struct run_options *o, struct db *db, struct error *e);
 void session_close(struct session *s);
@@ -59,3 +60,29 @@ int session_build(struct session *s, const double *facts, struct error *e);
 /* Returns whether --only or --shard narrows a run to the jobs in the table "selected", and that these are put there. */
 bool session_is_narrowed(const struct session *s);
 int session_narrow(const struct session *s, struct db *db, int64_t sweep_id, struct error *e);
+
+/* --- the sweep file to use if none is named: that of the database's current sweep --- */
+
+/* The default if neither the command line nor a database names one. */
+#define SWEEP_FILE "sweep.toml"
+
+/* A relative path is tried in the working directory, in that of the last runner, and beside the database; an unchanged
+ * file is preferred. Says on standard error if the file has changed. `*path` is the caller's; NULL if the database has
+ * no sweep. ERROR_USAGE if the file is gone, saying how to get its text from the database `db_path`. */
+int recorded_sweep_find(struct db *db, const char *db_path, char **path, struct error *e);
+
+/* --- the space of a sweep file, with all problems reported at once --- */
+
+/* Asks, where [deepspeed] names no version, the Python of the job's command which release of the package it has, whose
+ * rules and keys then hold, and says so. Without a package they are those of the newest: returns a sentence for those
+ * who start jobs (the caller's), else NULL. Does nothing for other sweeps. */
+char *sweep_space_find_release(struct sweep *sweep);
+
+/* Reads the base of [deepspeed] where `*ds_config` is NULL (the caller's in any case), and builds the space with it:
+ * sets options->base. Problems, those of `problems` among them, are the error (ERROR_USAGE), in the order of the
+ * file. */
+int sweep_space_build(const struct sweep *sweep, struct space_options *options, struct problems *problems,
+                      struct ds_config **ds_config, struct space **out, struct error *e);
+
+/* Prints the warnings about the base of [deepspeed]; `ds_config` may be NULL. */
+void sweep_space_warn(const struct ds_config *ds_config);

@@ -3,7 +3,6 @@
 #include <cjson/cJSON.h>
 
 #include "cli/output.h"
-#include "cli/recorded_sweep.h"
 #include "cli/result_output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"

@@ -16,7 +16,6 @@
 #include "cli/search_model.h"
 #include "cli/search_setup.h"
 #include "cli/session.h"
-#include "cli/sweep_space.h"
 #include "cli/table_file.h"
 #include "commands/commands.h"
 #include "config/sweep.h"

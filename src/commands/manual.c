@@ -3,7 +3,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/recorded_sweep.h"
+#include "cli/session.h"
 #include "commands/commands.h"
 #include "config/model_space.h"
 #include "database/open.h"

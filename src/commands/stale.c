@@ -1,7 +1,7 @@
 
 #include "cli/output.h"
-#include "cli/recorded_sweep.h"
 #include "cli/result_output.h"
+#include "cli/session.h"
 #include "cli/stale_results.h"
 #include "commands/commands.h"
 #include "database/open.h"
