@@ -53,8 +53,10 @@ other_batch (batch) AS (
     SELECT DISTINCT b.batch FROM job_metric AS m JOIN job AS j ON j.id = m.job_id JOIN measured AS a ON a.id = j.attempt_id
     JOIN batch_of_job AS b ON b.id = j.id
     WHERE m.name = ?1 AND m.value IS NOT NULL AND j.state = 'ok' AND j.sweep_id = (SELECT id FROM this)),
-batches (document) AS (
-    SELECT json_object('winner', w.batch, 'others', count(b.batch), 'least', min(b.batch), 'most', max(b.batch))
+batch_notice (sentence) AS (
+    SELECT 'the winner''s global batch is ' || w.batch || ', but other jobs have ' || CASE count(b.batch) WHEN 0 THEN NULL
+        WHEN 1 THEN min(b.batch) ELSE count(b.batch) || ' others, from ' || min(b.batch) || ' to ' || max(b.batch) END
+        || '; to compare at an equal one, use meshsweep results --where'
     FROM close AS c JOIN batch_of_job AS w ON w.id = c.job LEFT JOIN other_batch AS b ON b.batch <> w.batch
     WHERE c.n = 0 AND w.batch IS NOT NULL AND NOT (?6 OR ?7)
         AND ((SELECT count(DISTINCT batch) > 1 FROM batch_of_spec) OR EXISTS (SELECT 1 FROM job WHERE id = c.job
@@ -97,7 +99,7 @@ SELECT json_object('schema_version', 1, 'objective', ?1, 'better', iif(?2, 'max'
             SELECT count(*) FROM job AS j JOIN measured AS a ON a.id = j.attempt_id
             WHERE j.sweep_id = (SELECT id FROM this) AND j.state = 'ok' AND EXISTS (SELECT 1 FROM objective AS o
                 LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = o.metric WHERE m.value IS NULL)) END,
-        'batches', json((SELECT document FROM batches))) AS beside
+        'batch_notice', (SELECT sentence FROM batch_notice)) AS beside
 FROM objective AS o LEFT JOIN close AS c ON c.n = 0 LEFT JOIN job AS j ON j.id = c.job
     LEFT JOIN sweep AS s ON s.id = j.sweep_id LEFT JOIN attempt AS a ON a.id = j.attempt_id
     LEFT JOIN runner AS r ON r.id = a.runner_id

@@ -149,3 +149,27 @@ int output_answer_take(bool json, const char *name, cJSON *document, cJSON *besi
     cJSON_Delete(beside);
     return rc;
 }
+
+/* --- notices --- */
+
+void batch_notice_say(const cJSON *beside)
+{
+    const char *notice = json_text_of(beside, "batch_notice");
+    if (notice)
+        output_message("%s", notice);
+}
+
+int device_notice_say(struct db *db, int64_t job_id, struct error *e)
+{
+    static const char sql[] =
+        "SELECT iif(n > 1, n || ' jobs were measured on slow devices, such as job ', 'job ') || job_id"
+        " || iif(n > 1, ': ', ' was measured on a slow device: ') || device_note FROM (SELECT a.*, count() OVER () AS n"
+        " FROM attempt AS a CROSS JOIN job AS j ON j.id = a.job_id AND j.attempt_id = a.id"
+        " WHERE a.device_note IS NOT NULL AND j.state = 'ok'"
+        " AND iif(?1, j.id = ?1, j.sweep_id = (SELECT id FROM current_sweep))) ORDER BY job_id LIMIT 1";
+    OWNED char *notice = NULL;
+    int rc = db_query_text(db, sql, VALUES(sql_int(job_id)), &notice, e);
+    if (notice)
+        output_message("%s", notice);
+    return rc;
+}

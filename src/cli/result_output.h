@@ -27,3 +27,11 @@ int output_said(const char *name, const struct cJSON *document, const struct cJS
 
 /* Prints the document as JSON or, as output_said does, as text; takes both. */
 int output_answer_take(bool json, const char *name, struct cJSON *document, struct cJSON *beside, struct error *e);
+
+/* A step of a larger batch does more work, so the winner across batches may not win at equal ones. Says nothing if all
+ * batches are equal. Of what stands beside the document of the best. */
+void batch_notice_say(const struct cJSON *beside);
+
+/* Says so where the job (0: any job of the current sweep that is ok) was measured on devices that were slower than
+ * others of their model. */
+int device_notice_say(struct db *db, int64_t job_id, struct error *e);

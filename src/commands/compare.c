@@ -5,7 +5,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "cli/batch_notice.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "commands/commands.h"
