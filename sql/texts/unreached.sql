@@ -1,5 +1,5 @@
 -- That keys with several values, ?1, reach no part of the command, or where ?2 has jobs, that these were given the same
--- (src/answers/unreached.h).
+-- (src/answers/idle_keys.h).
 WITH
 key AS (SELECT key AS name, value, row_number() OVER () AS n, count(*) OVER () AS keys FROM json_each(?1)),
 part AS (

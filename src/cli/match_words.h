@@ -5,6 +5,7 @@
 
 #include "space/describe.h"
 #include "space/match.h"
+#include "space/space.h"
 #include "util/buffer.h"
 
 /* Appends " predicted 18.2 MiB reserved, rank 0 (may not fit), 0.12 s a step", or nothing without a prediction. */
@@ -16,3 +17,32 @@ void match_json_free(struct match_json *j);
 
 /* Adds "key", "keys", "description" and the predictions to `job`. */
 int match_json_add(struct match_json *j, const struct match *m, cJSON *job, struct error *e);
+
+/* --- progress of a slow match on standard error --- */
+
+/* On a terminal, how far it is after a second; anywhere, which rule makes it slow. */
+struct match_display {
+    struct space *space;
+    struct match_watch watch;
+    bool is_live;              /* shows a live line */
+    int64_t began_ms;          /* the match */
+    int64_t rule_began_ms;     /* of counting `rule`, or of going through the matches */
+    int64_t matches, of;       /* matches looked at, and their number; 0: not known yet */
+    int64_t shown_ms, told_ms; /* times of the last line and of the last message about a rule; 0: never */
+    size_t rule;
+    bool on_line; /* a live line is on the terminal */
+    /* Reports a slow rule; NULL: output_message. */
+    void (*tell)(void *context, const char *sentence);
+    void *context;
+};
+
+/* From now on the space's match is watched, until match_display_end. is_live and whom to tell are set before; `d` must
+ * stay where it is. */
+void match_display_begin(struct match_display *d, struct space *space);
+void match_display_end(struct match_display *d);
+
+/* So many matches have been looked at. */
+void match_display_matches(struct match_display *d, int64_t matches, int64_t of);
+
+/* To be called before other output. */
+void match_display_clear(struct match_display *d);

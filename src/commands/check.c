@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "answers/idle_keys.h"
-#include "answers/unreached.h"
 #include "batch/batches.h"
 #include "batch/client.h"
 #include "batch/executor.h"

@@ -3,14 +3,13 @@
 
 #include <cjson/cJSON.h>
 
-#include "answers/unreached.h"
+#include "answers/idle_keys.h"
 #include "cli/match_words.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/session.h"
 #include "commands/commands.h"
-#include "commands/match_display.h"
 #include "database/lock.h"
 #include "database/open.h"
 #include "plan/plan.h"

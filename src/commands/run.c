@@ -5,10 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answers/unreached.h"
+#include "answers/idle_keys.h"
 #include "batch/executor.h"
 #include "batch/steps.h"
 #include "cli/end_command.h"
+#include "cli/match_words.h"
 #include "cli/model_info_job.h"
 #include "cli/output.h"
 #include "cli/progress_display.h"
@@ -19,7 +20,6 @@
 #include "cli/session.h"
 #include "cli/stale_results.h"
 #include "commands/commands.h"
-#include "commands/match_display.h"
 #include "config/failure.h"
 #include "database/lock.h"
 #include "database/open.h"
