@@ -106,13 +106,12 @@ int stale_results_reopen(struct db *db, const cJSON *stale, const struct requeue
         return 0;
     if (db_begin(db, e) < 0)
         return -1;
-    if (list_jobs(db, stale, e) == 0 && jobs_requeue_listed(db, request, "temp.stale", count, e) == 0 &&
-        db_exec(db,
-                "UPDATE attempt SET superseded = 'made with another script, commit or device than a later one'"
-                " WHERE state = 'ok' AND job_id IN (SELECT job_id FROM temp.stale) AND EXISTS"
-                " (SELECT 1 FROM job WHERE id = attempt.job_id AND state = 'pending'); DROP TABLE temp.stale",
-                e) == 0)
-        return db_commit(db, e);
-    db_rollback(db);
-    return -1;
+    int rc = list_jobs(db, stale, e) < 0 ? -1 : jobs_requeue_listed(db, request, "temp.stale", count, e);
+    if (rc == 0)
+        rc = db_exec(db,
+                     "UPDATE attempt SET superseded = 'made with another script, commit or device than a later one'"
+                     " WHERE state = 'ok' AND job_id IN (SELECT job_id FROM temp.stale) AND EXISTS"
+                     " (SELECT 1 FROM job WHERE id = attempt.job_id AND state = 'pending'); DROP TABLE temp.stale",
+                     e);
+    return db_end(db, rc, e);
 }

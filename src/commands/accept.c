@@ -147,12 +147,7 @@ static int accept_results(const struct accept_options *o, const struct arguments
 
 static int undo_in(struct db *db, int64_t *id, int64_t *jobs, struct error *e)
 {
-    if (db_begin(db, e) < 0)
-        return -1;
-    if (change_undo(db, id, jobs, e) == 0)
-        return db_commit(db, e);
-    db_rollback(db);
-    return -1;
+    return db_begin(db, e) < 0 ? -1 : db_end(db, change_undo(db, id, jobs, e), e);
 }
 
 static int undo(const struct accept_options *o, const struct arguments *a, struct error *e)

@@ -52,12 +52,7 @@ static int list_jobs(struct proposing *p, struct error *e)
 
 static int settle(struct proposing *p, struct error *e)
 {
-    if (db_begin(p->place.db, e) < 0)
-        return -1;
-    if (proposals_settle(&p->place, e) == 0)
-        return db_commit(p->place.db, e);
-    db_rollback(p->place.db);
-    return -1;
+    return db_begin(p->place.db, e) < 0 ? -1 : db_end(p->place.db, proposals_settle(&p->place, e), e);
 }
 
 static int renew_measured(struct proposing *p, const char *db, struct error *e)
@@ -87,15 +82,6 @@ static int proposing_open(struct proposing *p, const char *config, const char *d
         return -1;
     p->place.space = p->session.space;
     return settle(p, e) < 0 ? -1 : db_begin(p->place.db, e);
-}
-
-/* Commits if `rc` is 0, else rolls back. Returns -1 if either failed. */
-static int proposing_end(struct proposing *p, int rc, struct error *e)
-{
-    if (rc == 0)
-        return db_commit(p->place.db, e);
-    db_rollback(p->place.db);
-    return rc;
 }
 
 static void proposing_close(struct proposing *p)
@@ -169,7 +155,7 @@ int command_ask(const struct ask_options *o, const struct arguments *a, struct e
     if (rc == 0) {
         p.place.by = o->by;
         p.place.why = o->why;
-        rc = proposing_end(&p, ask_for(&p, o, proposals, &answer, e), e);
+        rc = db_end(p.place.db, ask_for(&p, o, proposals, &answer, e), e);
     }
     proposing_close(&p);
     if (rc == 0)
@@ -196,7 +182,7 @@ int command_tell(const struct tell_options *o, const struct arguments *a, struct
                                              .boot_id = "",
                                              .provenance_json = "{\"told\": true}",
                                              .pid = getpid()};
-        rc = proposing_end(&p, proposals_tell(&p.place, results, &answer, e), e);
+        rc = db_end(p.place.db, proposals_tell(&p.place, results, &answer, e), e);
     }
     proposing_close(&p);
     if (rc == 0)

@@ -126,13 +126,10 @@ static int note_words(const struct note_options *o, const struct arguments *a, c
     if (session_open_store(o->db, &n.db, e) < 0)
         return -1;
     int rc = db_begin(n.db, e);
-    if (rc == 0) {
-        rc = find_target(&n, a->words[0], e) < 0 || check_target(&n, o, e) < 0 || record_all(&n, o, text, e) < 0
-                 ? -1
-                 : db_commit(n.db, e);
-        if (rc < 0)
-            db_rollback(n.db);
-    }
+    if (rc == 0)
+        rc = db_end(n.db,
+                    find_target(&n, a->words[0], e) < 0 || check_target(&n, o, e) < 0 ? -1 : record_all(&n, o, text, e),
+                    e);
     if (rc == 0)
         rc = say(&n, o, e);
     store_close(n.db);
