@@ -96,15 +96,15 @@ int commands_print(const char *name, const struct command *c, bool all, struct e
     return commands_add_text(name, c, all, &out, e) < 0 ? -1 : output_text(buffer_text(&out), e);
 }
 
-/* Options may precede the command, so their values must be recognised before the command is known. */
-static bool takes_next_word(const char *word)
+static bool any_command(bool (*is)(const struct option *table, const char *word), const char *word)
 {
-    for (const struct command *const *c = commands; *c; c++)
-        if (option_takes_next_word((*c)->options, word))
-            return true;
-    return false;
+    const struct command *const *c = commands;
+    while (*c && !is((*c)->options, word))
+        c++;
+    return *c;
 }
 
+/* Options may precede the command, so their values must be recognised before the command is known. */
 static size_t command_position(char *const *argv)
 {
     size_t i = 0;
@@ -112,25 +112,17 @@ static size_t command_position(char *const *argv)
         if (argv[i][0] != '-')
             return i;
         bool has_value = argv[i + 1] && strncmp(argv[i + 1], "--", 2) != 0;
-        i += has_value && takes_next_word(argv[i]) ? 2 : 1;
+        i += has_value && any_command(option_takes_next_word, argv[i]) ? 2 : 1;
     }
     while (argv[i])
         i++;
     return i;
 }
 
-static bool is_known_option(const char *word)
-{
-    for (const struct command *const *c = commands; *c; c++)
-        if (option_is_known((*c)->options, word))
-            return true;
-    return false;
-}
-
 /* The word after an unknown option may be its value; then the option is the mistake. */
 static bool follows_unknown_option(char *const *argv, size_t at)
 {
-    return ANY(i, at, argv[i][0] == '-' && argv[i][1] && !is_known_option(argv[i]));
+    return ANY(i, at, argv[i][0] == '-' && argv[i][1] && !any_command(option_is_known, argv[i]));
 }
 
 const struct command *command_by_name(const char *word, struct error *e)

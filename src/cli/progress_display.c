@@ -410,16 +410,12 @@ static void say_failed(struct progress_display *d, const struct run_result *resu
 
 static void say_where(struct progress_display *d, bool has_best, const char *db_path)
 {
+    OWNED_BUFFER db = BUFFER_INIT;
+    hint_add_db(&db, db_path);
     buffer_printf(&d->line, "results in %s; see ", db_path);
-    if (has_best) {
-        buffer_add_text(&d->line, "meshsweep best");
-        hint_add_db(&d->line, db_path);
-        buffer_add_text(&d->line, ", ");
-    }
-    buffer_add_text(&d->line, "meshsweep results");
-    hint_add_db(&d->line, db_path);
-    buffer_add_text(&d->line, ", meshsweep status");
-    hint_add_db(&d->line, db_path);
+    if (has_best)
+        buffer_printf(&d->line, "meshsweep best%s, ", buffer_text(&db));
+    buffer_printf(&d->line, "meshsweep results%s, meshsweep status%s", buffer_text(&db), buffer_text(&db));
     put_line(d);
 }
 
