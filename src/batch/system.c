@@ -375,7 +375,7 @@ static void set_default(struct arena *p, char **text, const char *otherwise)
 
 static int read_text(const char *file, const char *text, struct batch_system *s, struct error *e)
 {
-    struct problems problems = PROBLEMS_INIT;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
     const struct reading r = {.arena = &s->arena, .problems = &problems, .file = file, .role = FILE_SWEEP};
     struct toml_fault fault;
     if (toml_parse(text, strlen(text), &s->tree, &fault) == 0) {
@@ -388,9 +388,7 @@ static int read_text(const char *file, const char *text, struct batch_system *s,
     set_default(&s->arena, &s->member, "{id}_{task}");
     set_default(&s->arena, &s->alone, "{id}");
     set_default(&s->arena, &s->nodes, "$(hostname)");
-    int rc = problems_report(&problems, NULL, e);
-    problems_free(&problems);
-    return rc;
+    return problems_report(&problems, NULL, e);
 }
 
 /* "local, ssh, gridengine, slurm": the names of those that are built in. The caller's. */

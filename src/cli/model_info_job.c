@@ -111,7 +111,7 @@ static int add_rule(struct space *space, const struct expression *filter, cJSON 
 static int add_stage(struct space *space, const struct key *key, int64_t value, cJSON *list, struct error *e)
 {
     OWNED_BUFFER sql = BUFFER_INIT;
-    struct expression filter = EXPRESSION_INIT;
+    OWNED_BY(expression_free) struct expression filter = EXPRESSION_INIT;
     struct match_cursor *cursor = NULL;
     const struct match *match = NULL;
     cJSON *stage = JSON_ITEM(list, JSON_COUNT("zero_stage", value));
@@ -126,7 +126,6 @@ static int add_stage(struct space *space, const struct key *key, int64_t value, 
     if (rc == 0)
         rc = add_rule(space, &filter, stage, e);
     match_close(cursor);
-    expression_free(&filter);
     return rc < 0 ? -1 : 0;
 }
 

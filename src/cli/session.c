@@ -429,10 +429,8 @@ static int build(struct session *s, const double *facts, struct problems *proble
 
 int session_build(struct session *s, const double *facts, struct error *e)
 {
-    struct problems problems = PROBLEMS_INIT;
-    int rc = build(s, facts, &problems, e);
-    problems_free(&problems);
-    return rc;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
+    return build(s, facts, &problems, e);
 }
 
 /* The system that jobs are submitted to; its table of the sweep file counts from now on. */
@@ -509,7 +507,7 @@ static int open_named(struct session *s, const struct run_options *o, char *cons
                                               .command = given_command(s, o, program),
                                               .scaling = o->scaling};
     s->space_options.command_is_line = s->space_options.command == s->shell_line;
-    struct problems problems = PROBLEMS_INIT;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
     int rc = load_sweep(s, o, &problems, e);
     if (rc == 0)
         s->release_note = sweep_space_find_release(s->sweep);
@@ -519,7 +517,6 @@ static int open_named(struct session *s, const struct run_options *o, char *cons
         rc = build(s, NULL, &problems, e);
     if (rc == 0)
         sweep_space_warn(s->ds_config);
-    problems_free(&problems);
     return rc;
 }
 

@@ -440,48 +440,42 @@ static void note_recompute(const char *path, const struct space *space)
                        path);
 }
 
+static void release_config(struct ds_config **at)
+{
+    ds_config_free(*at);
+}
+
 static int check_sweep(const char *path, const struct checked *c, struct error *e)
 {
-    struct sweep *sweep = NULL;
-    struct space *space = NULL;
-    struct row_space *rows = NULL;
-    struct ds_config *ds_config = NULL;
+    OWNED_SWEEP *sweep = NULL;
+    OWNED_BY(release_config) struct ds_config *ds_config = NULL;
+    OWNED_ROWS *rows = NULL;
+    OWNED_SPACE *space = NULL;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
     struct space_options build = {0};
     struct search_setup search = {0};
     const struct run_options as_in_the_file = {0};
-    struct problems problems = PROBLEMS_INIT;
     uint64_t candidates = 0;
-    int rc = sweep_read(path, &sweep, &problems, e);
-    if (rc == 0 && problems.found == 0 && sweep->model_space)
-        rc = search_model_check(sweep, &candidates, e);
-    if (rc == 0)
-        free(sweep_space_find_release(sweep));
-    if (rc == 0)
-        rc = problems.found == 0 && sweep_is_imported(sweep)
+    if (sweep_read(path, &sweep, &problems, e) < 0 ||
+        (problems.found == 0 && sweep->model_space && search_model_check(sweep, &candidates, e) < 0))
+        return -1;
+    free(sweep_space_find_release(sweep));
+    int rc = problems.found == 0 && sweep_is_imported(sweep)
                  ? recorded_space_build(sweep, NULL, &build, &rows, &space, e)
                  : sweep_space_build(sweep, &build, &problems, &ds_config, &space, e);
-    if (rc == 0)
-        rc = search_setup_read(&as_in_the_file, sweep, &search, e);
-    if (rc == 0)
-        rc = search_setup_check(&search, space, NULL, e);
-    if (rc == 0)
-        sweep_space_warn(ds_config);
-    if (rc == 0 && sweep->predict.of_file && space->prediction.note[0])
+    if (rc < 0 || search_setup_read(&as_in_the_file, sweep, &search, e) < 0 ||
+        search_setup_check(&search, space, NULL, e) < 0)
+        return -1;
+    sweep_space_warn(ds_config);
+    if (sweep->predict.of_file && space->prediction.note[0])
         output_message("%s: %s", path, space->prediction.note);
-    else if (rc == 0 && space->prediction.warning)
+    else if (space->prediction.warning)
         output_message("%s", space->prediction.warning);
-    if (rc == 0)
-        note_recompute(path, space);
-    if (rc == 0)
-        rc = note_objectives(path, space, &search, e);
-    if (rc == 0)
-        answer_sweep(c, space, candidates);
-    space_free(space);
-    row_space_free(rows);
-    ds_config_free(ds_config);
-    sweep_free(sweep);
-    problems_free(&problems);
-    return rc;
+    note_recompute(path, space);
+    if (note_objectives(path, space, &search, e) < 0)
+        return -1;
+    answer_sweep(c, space, candidates);
+    return 0;
 }
 
 /* --- a sweep file against a table --- */

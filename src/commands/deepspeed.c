@@ -225,7 +225,7 @@ static int check_script(const struct tuning_call *t, struct error *e)
 
 static int check_config(struct tuning_call *t, const char *named, struct error *e)
 {
-    struct problems problems = PROBLEMS_INIT;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
     int64_t release = 0;
     if (t->release)
         parse_release(t->release, true, &release);
@@ -233,23 +233,18 @@ static int check_config(struct tuning_call *t, const char *named, struct error *
         return error_set(e, ERROR_USAGE, "%s:1:1: a ds_config is a JSON object", named);
     autotuning_read(named, json_text_find(&t->root, "autotuning"), &t->knobs, &problems);
     ds_check_base(&t->root, named, release, &problems);
-    int rc = problems_report(&problems, NULL, e);
-    problems_free(&problems);
-    return rc;
+    return problems_report(&problems, NULL, e);
 }
 
 /* Beside the experiments, since jobs and the final training use both files. */
 static int write_plugin(struct tuning_call *t, char **ds_config, struct error *e)
 {
-    struct autotuning usual;
-    struct problems none = PROBLEMS_INIT;
+    OWNED_BY(autotuning_free) struct autotuning usual;
+    OWNED_BY(problems_free) struct problems none = PROBLEMS_INIT;
     autotuning_read(t->o->config_file, NULL, &usual, &none);
     OWNED char *directory = path_beside(t->o->db, usual.exps_dir);
     free(t->config_file);
-    int rc = accelerate_config_write_plugin(&t->accelerate, directory, ds_config, &t->config_file, e);
-    autotuning_free(&usual);
-    problems_free(&none);
-    return rc;
+    return accelerate_config_write_plugin(&t->accelerate, directory, ds_config, &t->config_file, e);
 }
 
 /* The path of the ds_config, the caller's. A script that only uses Accelerate has no argument for it. */

@@ -67,18 +67,14 @@ static int take_given(const struct arguments *a, const struct init_options *o, s
 /* Nothing is written that `check` would refuse. */
 static int check_text(const char *path, const struct buffer *text, struct error *e)
 {
-    struct sweep *sweep = NULL;
-    struct space *space = NULL;
-    struct row_space *rows = NULL;
+    OWNED_SWEEP *sweep = NULL;
+    OWNED_ROWS *rows = NULL;
+    OWNED_SPACE *space = NULL;
     const struct space_options options = {0};
-    int rc = sweep_parse(path, text->data, text->length, &sweep, e);
-    if (rc == 0)
-        rc = sweep_is_imported(sweep) ? recorded_space_build(sweep, NULL, &options, &rows, &space, e)
-                                      : space_build(sweep, &options, &space, e);
-    space_free(space);
-    row_space_free(rows);
-    sweep_free(sweep);
-    return rc;
+    if (sweep_parse(path, text->data, text->length, &sweep, e) < 0)
+        return -1;
+    return sweep_is_imported(sweep) ? recorded_space_build(sweep, NULL, &options, &rows, &space, e)
+                                    : space_build(sweep, &options, &space, e);
 }
 
 static int check_absent(const char *path, struct error *e)

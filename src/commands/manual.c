@@ -116,13 +116,12 @@ static void add_of_file(const struct sweep *sweep, cJSON *said)
 /* The sweep file, which may have names that have not been run yet. Mistakes in it do not matter. */
 static struct sweep *read_file(char *const *words)
 {
-    struct problems problems = PROBLEMS_INIT;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
     struct error ignored = ERROR_INIT;
     struct sweep *sweep = NULL;
     OWNED char *path = value_of(words, "config", 'c', SWEEP_FILE);
     if (sweep_read(path, &sweep, &problems, &ignored) < 0)
         sweep = NULL;
-    problems_free(&problems);
     return sweep;
 }
 

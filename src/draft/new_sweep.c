@@ -152,8 +152,8 @@ static bool ask_space(struct command_inputs *f, const bool *stands,
     bool found = false, again = true;
     while (again && f->count) {
         OWNED_BUFFER text = BUFFER_INIT;
-        struct sweep *sweep = NULL;
-        struct space *space = NULL;
+        OWNED_SWEEP *sweep = NULL;
+        OWNED_SPACE *space = NULL;
         struct error e = ERROR_INIT;
         write_file(f, stands, &text);
         found = sweep_parse(FILE_NAME, text.data, text.length, &sweep, &e) == 0 &&
@@ -161,8 +161,6 @@ static bool ask_space(struct command_inputs *f, const bool *stands,
         if (found)
             look(f, space);
         again = !found && remove_refused(f, &e) > 0;
-        space_free(space);
-        sweep_free(sweep);
     }
     return found;
 }
@@ -635,8 +633,8 @@ char *new_sweep_derived(const bool *has)
 static char *derived_of(const struct buffer *text)
 {
     static const char *const degrees[] = {DEGREES_BESIDE_DP};
-    struct sweep *sweep = NULL;
-    struct space *space = NULL;
+    OWNED_SWEEP *sweep = NULL;
+    OWNED_SPACE *space = NULL;
     struct error e = ERROR_INIT;
     bool has[LENGTH(degrees)] = {false};
     size_t index;
@@ -645,8 +643,6 @@ static char *derived_of(const struct buffer *text)
         names_resolve(&space->names, "dp", &index) == RESOLVED_UNKNOWN)
         for (size_t i = 0; i < LENGTH(degrees); i++)
             has[i] = names_resolve(&space->names, degrees[i], &index) == RESOLVED_KEY;
-    space_free(space);
-    sweep_free(sweep);
     return new_sweep_derived(has);
 }
 

@@ -438,9 +438,8 @@ int measures_compile(struct space *space, struct problems *problems, struct meas
 
 int measures_create(struct space *space, struct measures **out, struct error *e)
 {
-    struct problems problems = PROBLEMS_INIT;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
     int rc = measures_compile(space, &problems, out, e) < 0 ? -1 : problems_report(&problems, space->sweep->files, e);
-    problems_free(&problems);
     if (rc < 0) {
         measures_free(*out);
         *out = NULL;

@@ -751,13 +751,17 @@ int space_build_noting(const struct sweep *s, const struct space_options *option
 
 int space_build(const struct sweep *s, const struct space_options *options, struct space **out, struct error *e)
 {
-    struct problems problems = PROBLEMS_INIT;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
     struct space *space = NULL;
     int rc = space_build_noting(s, options, &problems, &space, e) < 0 ? -1 : problems_report(&problems, s->files, e);
     if (rc == 0)
         *out = space;
-    problems_free(&problems);
     return rc;
+}
+
+void space_release(struct space **at)
+{
+    space_free(*at);
 }
 
 void space_free(struct space *space)

@@ -41,6 +41,10 @@ int space_build_noting(const struct sweep *s, const struct space_options *option
 int space_build(const struct sweep *s, const struct space_options *options, struct space **out, struct error *e);
 void space_free(struct space *space);
 
+/* A local one, which is released where its scope ends: `OWNED_SPACE *space = NULL;` after what it borrows. */
+#define OWNED_SPACE __attribute__((cleanup(space_release))) struct space
+void space_release(struct space **at);
+
 /* Adds a derived key that nobody declared. Takes over what `x` has. */
 void space_add_derived(struct names *n, const char *name, struct expression *x, bool is_builtin);
 

@@ -88,11 +88,10 @@ int compile_blame(struct space *space, struct error *e)
 
 int compile_alone(struct space *space, const struct source_text *source, struct expression *out, struct error *e)
 {
-    struct problems problems = PROBLEMS_INIT;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
     int rc = compile_expression(space, source, out, &problems);
     if (rc < 0)
         problems_report(&problems, NULL, e);
-    problems_free(&problems);
     return rc;
 }
 

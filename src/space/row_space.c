@@ -87,6 +87,11 @@ struct row_space *row_space_create(const struct sweep *s)
     return r;
 }
 
+void row_space_release(struct row_space **at)
+{
+    row_space_free(*at);
+}
+
 void row_space_free(struct row_space *r)
 {
     if (!r)

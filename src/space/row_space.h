@@ -12,6 +12,10 @@ struct row_space;
 struct row_space *row_space_create(const struct sweep *s);
 void row_space_free(struct row_space *r); /* after the space */
 
+/* A local one, likewise: before the space. */
+#define OWNED_ROWS __attribute__((cleanup(row_space_release))) struct row_space
+void row_space_release(struct row_space **at);
+
 struct row_key {
     const char *name;
     struct value value; /* VALUE_NULL: the spec lacks the key */

@@ -416,7 +416,7 @@ static const char *usual_name(const struct sweep *s, const char *text)
 int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
 {
     text = usual_name(s, text);
-    struct problems problems = PROBLEMS_INIT;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
     const struct reading r = {.sweep = s, .arena = &s->arena, .problems = &problems, .file = s->path};
     const struct listed_word word = {text, {NULL, 0, 0}};
     OWNED_BUFFER identity = BUFFER_INIT;
@@ -425,9 +425,7 @@ int sweep_set_objective(struct sweep *s, const char *text, struct error *e)
     buffer_add(&identity, s->hash.bytes, sizeof s->hash.bytes);
     buffer_add_text(&identity, text);
     s->hash = hash_bytes(identity.data, identity.length);
-    int rc = problems_report(&problems, s->files, e);
-    problems_free(&problems);
-    return rc;
+    return problems_report(&problems, s->files, e);
 }
 
 /* Adds what is not there yet. */
@@ -544,10 +542,9 @@ static struct sweep *parse(const char *path, const char *text, size_t length, st
 
 int sweep_parse(const char *path, const char *text, size_t length, struct sweep **out, struct error *e)
 {
-    struct problems problems = PROBLEMS_INIT;
+    OWNED_BY(problems_free) struct problems problems = PROBLEMS_INIT;
     struct sweep *s = parse(path, text, length, &problems);
     int rc = problems_report(&problems, s->files, e);
-    problems_free(&problems);
     if (rc == 0)
         *out = s;
     else
