@@ -121,8 +121,9 @@ bool key_is_read(const struct space *space, size_t key)
 {
     const struct names *n = &space->names;
     for (size_t i = 0; i < n->derived_count; i++)
-        for (size_t k = 0; strcmp(n->derived[i].name, "predicted_memory") == 0 && k < n->derived[i].key_count; k++)
-            if (n->derived[i].keys[k] == key)
+        for (size_t k = 0;
+             strcmp(n->derived[i].name, "predicted_memory") == 0 && k < n->derived[i].expression.key_count; k++)
+            if (n->derived[i].expression.keys[k] == key)
                 return true;
     return false;
 }
@@ -189,10 +190,10 @@ static bool is_of_jobs(const struct space *space, const struct written_expressio
     return true;
 }
 
-static void mark(const size_t *keys, size_t count, bool *reached)
+static void mark(const struct expression *x, bool *reached)
 {
-    for (size_t i = 0; i < count; i++)
-        reached[keys[i]] = true;
+    for (size_t i = 0; i < x->key_count; i++)
+        reached[x->keys[i]] = true;
 }
 
 /* How many nodes, devices and processes there are (space/launch.h). */
@@ -216,13 +217,13 @@ static bool *reached_keys(const struct space *space, enum reach what)
     for (size_t i = 0; i < space->placeholder_count; i++) {
         const struct placeholder *p = &space->placeholders[i];
         if (p->is_derived)
-            mark(n->derived[p->index].keys, n->derived[p->index].key_count, reached);
+            mark(&n->derived[p->index].expression, reached);
         else
             reached[p->index] = true;
     }
     for (size_t i = 0; i < space->written_count; i++)
         if (is_of_jobs(space, &space->written[i], what))
-            mark(space->written[i].keys, space->written[i].key_count, reached);
+            mark(&space->written[i].expression, reached);
     return reached;
 }
 

@@ -554,14 +554,13 @@ static char *missing_value(const struct proposal_place *place, const struct aske
         cJSON_AddItemToObject(alone, item->string, cJSON_Duplicate(item, true));
         OWNED char *condition = condition_of(alone), *text = cJSON_PrintUnformatted(item);
         const struct source_text source = {condition, UNKNOWN_IS_ERROR, NULL, "key", item->string, NULL};
-        struct expression x = EXPRESSION_INIT;
+        struct expression x;
         struct error ignored = ERROR_INIT;
         struct match_counts counts = {0};
         bool none = compile_alone(place->space, &source, &x, &ignored) == 0 &&
                     match_count(place->space, &x, &counts, &ignored) == 0 && counts.combinations == 0;
         char *said = none ? xasprintf("no combination has %s = %s", item->string, text) : NULL;
         free(counts.rules);
-        expression_free(&x);
         if (said)
             return said;
     }
@@ -682,7 +681,7 @@ static int ask_one(const struct proposal_place *place, const struct asked_for *p
     cJSON *asked = cJSON_GetObjectItemCaseSensitive(answer, "asked");
     cJSON *refused = cJSON_GetObjectItemCaseSensitive(answer, "refused");
     const struct source_text source = {p->condition, UNKNOWN_IS_ERROR, NULL, "proposal", p->condition, NULL};
-    struct expression filter = EXPRESSION_INIT;
+    struct expression filter;
     struct job_found job = {0};
     struct error why = ERROR_INIT;
     if (compile_alone(place->space, &source, &filter, &why) < 0) {
@@ -697,7 +696,6 @@ static int ask_one(const struct proposal_place *place, const struct asked_for *p
         rc = refuse_pruned(place, p, job.witness, refused, e);
     else if (rc == 0)
         rc = take_job(place, &(struct acceptance){job.id, job.has_ended, p->by, p->why}, asked, e);
-    expression_free(&filter);
     return rc;
 }
 

@@ -111,7 +111,7 @@ static int add_rule(struct space *space, const struct expression *filter, cJSON 
 static int add_stage(struct space *space, const struct key *key, int64_t value, cJSON *list, struct error *e)
 {
     OWNED_BUFFER sql = BUFFER_INIT;
-    OWNED_BY(expression_free) struct expression filter = EXPRESSION_INIT;
+    struct expression filter;
     struct match_cursor *cursor = NULL;
     const struct match *match = NULL;
     cJSON *stage = JSON_ITEM(list, JSON_COUNT("zero_stage", value));

@@ -421,7 +421,7 @@ static int build(struct session *s, const double *facts, struct problems *proble
     s->space_options.facts = NULL;
     if (rc < 0)
         return -1;
-    expression_free(&s->only);
+    s->only = (struct expression){NULL};
     space_free(s->space);
     s->space = space;
     return s->only_text ? compile_only(s, s->only_text, e) : 0;
@@ -546,7 +546,6 @@ int session_open_recorded(struct session *s, const struct run_options *o, struct
 void session_close(struct session *s)
 {
     free(s->release_note);
-    expression_free(&s->only);
     device_list_free(&s->devices);
     allocation_free(&s->allocation);
     space_free(s->space);

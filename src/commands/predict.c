@@ -102,12 +102,12 @@ static void add_followers(const struct space *space, struct scaling *x)
 
 static int is_derived(const struct names *n, size_t index, struct error *e)
 {
-    const struct derived_key *derived = &n->derived[index];
+    const struct expression *x = &n->derived[index].expression;
     OWNED_BUFFER list = BUFFER_INIT;
-    for (size_t i = 0; i < derived->key_count; i++)
-        buffer_printf(&list, "%s`%s`", i ? ", " : "", n->keys[derived->keys[i]].name);
-    error_set(e, ERROR_USAGE, "`%s` is derived%s%s; scale a key of the specs", derived->name,
-              derived->key_count ? " from " : "", buffer_text(&list));
+    for (size_t i = 0; i < x->key_count; i++)
+        buffer_printf(&list, "%s`%s`", i ? ", " : "", n->keys[x->keys[i]].name);
+    error_set(e, ERROR_USAGE, "`%s` is derived%s%s; scale a key of the specs", n->derived[index].name,
+              x->key_count ? " from " : "", buffer_text(&list));
     return -1;
 }
 

@@ -56,8 +56,8 @@ static void collect_axis(const struct sweep *s, enum section_kind section, const
     for (size_t k = 0; k < a->key_count; k++) {
         struct key *key = find_name(n, section, a->keys[k]);
         if (!key) {
-            key = array_add(n->keys, n->key_count);
-            *key = (struct key){.name = xstrdup(a->keys[k]),
+            key = arena_add(n->arena, n->keys, n->key_count);
+            *key = (struct key){.name = arena_text(n->arena, a->keys[k]),
                                 .section = section,
                                 .is_label = sweep_is_label(s, a->keys[k]),
                                 .is_bool = axis_is_bool(a, k)};
@@ -102,9 +102,10 @@ static void refuse_doubles(const struct sweep *s, struct problems *problems)
     }
 }
 
-void names_collect(const struct sweep *s, struct names *out, struct problems *problems)
+void names_collect(const struct sweep *s, struct arena *arena, struct names *out, struct problems *problems)
 {
-    struct names n = {.synonyms = s->synonyms,
+    struct names n = {.arena = arena,
+                      .synonyms = s->synonyms,
                       .synonym_count = s->synonym_count,
                       .declared = s->derived,
                       .declared_count = s->derived_count,
@@ -116,14 +117,11 @@ void names_collect(const struct sweep *s, struct names *out, struct problems *pr
     *out = n;
 }
 
-void names_free(struct names *n)
+void names_add_derived(struct names *n, const char *name, const struct expression *x, bool is_builtin)
 {
-    for (size_t i = 0; i < n->key_count; i++)
-        free_all(n->keys[i].name, n->keys[i].otherwise);
-    for (size_t i = 0; i < n->derived_count; i++)
-        free_all(n->derived[i].name, n->derived[i].sql, n->derived[i].keys);
-    free_all(n->keys, n->derived, n->common);
-    *n = (struct names){0};
+    *arena_add(n->arena, n->derived, n->derived_count) =
+        (struct derived_key){arena_text(n->arena, name), *x, is_builtin,
+                             ANY(i, x->key_count, n->keys[x->keys[i]].is_label)};
 }
 
 /* "section.key": the key's index; SIZE_MAX when it is none. */
@@ -163,7 +161,7 @@ static enum resolution resolve_plain(const struct names *n, const char *text, si
 
 void names_add_common(struct names *n, const char *name, const char *const *others)
 {
-    *array_add(n->common, n->common_count) = (struct common_name){name, others};
+    *arena_add(n->arena, n->common, n->common_count) = (struct common_name){name, others};
 }
 
 /* One after the other. */
@@ -263,10 +261,12 @@ struct resolver {
     struct expression out; /* but for its sql */
 };
 
-void expression_free(struct expression *x)
+unsigned expression_sections(const struct names *n, const struct expression *x)
 {
-    free_all(x->sql, x->keys);
-    *x = EXPRESSION_INIT;
+    unsigned sections = 0;
+    for (size_t i = 0; i < x->key_count; i++)
+        sections |= 1U << n->keys[x->keys[i]].section;
+    return sections;
 }
 
 void expression_add_name(struct buffer *b, const char *name)
@@ -281,6 +281,12 @@ void expression_add_column(struct buffer *b, const struct key *key)
     expression_add_name(b, key->name);
 }
 
+static void note_key(struct resolver *r, size_t index)
+{
+    if (!ANY(i, r->out.key_count, r->out.keys[i] == index))
+        *arena_add(r->names->arena, r->out.keys, r->out.key_count) = index;
+}
+
 static void use_key(struct resolver *r, size_t index, struct buffer *sql)
 {
     const struct key *key = &r->names->keys[index];
@@ -291,19 +297,15 @@ static void use_key(struct resolver *r, size_t index, struct buffer *sql)
     if (key->otherwise)
         buffer_printf(sql, ", %s)", key->otherwise);
     buffer_add_text(sql, auto_is_null ? ", 'auto')" : "");
-    r->out.sections |= 1u << key->section;
-    r->out.reads_label |= key->is_label;
-    array_add_once(r->out.keys, r->out.key_count, index);
+    note_key(r, index);
 }
 
 static void use_derived(struct resolver *r, size_t index, struct buffer *sql)
 {
-    const struct derived_key *d = &r->names->derived[index];
-    buffer_add_text(sql, d->sql);
-    r->out.sections |= d->sections;
-    r->out.reads_label |= d->reads_label;
-    for (size_t i = 0; i < d->key_count; i++)
-        array_add_once(r->out.keys, r->out.key_count, d->keys[i]);
+    const struct expression *x = &r->names->derived[index].expression;
+    buffer_add_text(sql, x->sql);
+    for (size_t i = 0; i < x->key_count; i++)
+        note_key(r, x->keys[i]);
 }
 
 static int use_name(void *context, const char *name, bool quoted, struct buffer *sql, struct error *e)
@@ -355,14 +357,11 @@ int expression_resolve(const struct names *n, const char *text, enum unknown_nam
 {
     struct resolver r = {.names = n, .unknown = unknown};
     struct buffer sql = BUFFER_INIT;
-    if (rewrite_expression(text, &(struct rewriter){use_name, use_call, &r}, &sql, e) < 0) {
-        buffer_free(&sql);
-        expression_free(&r.out);
-        return -1;
-    }
-    *out = r.out;
-    out->sql = buffer_take(&sql);
-    return 0;
+    const int rc = rewrite_expression(text, &(struct rewriter){use_name, use_call, &r}, &sql, e);
+    r.out.sql = arena_keep(n->arena, buffer_take(&sql));
+    if (rc == 0)
+        *out = r.out;
+    return rc;
 }
 
 void expression_add_member(struct buffer *b, const char *json, const char *key)

@@ -4,26 +4,18 @@
 #include "expression/names.h"
 #include "util/buffer.h"
 
-struct expression {
-    char *sql;         /* in parentheses; columns as "section"."key"; derived keys written out */
-    unsigned sections; /* bit per section that it reads */
-    bool reads_label;
-    size_t *keys; /* indices into names.keys of the columns that it reads, distinct */
-    size_t key_count;
-};
-
-#define EXPRESSION_INIT ((struct expression){0})
-void expression_free(struct expression *x);
-
 /* Names may stand for NULL when no spec has them: built-in rules and profiles may read keys that a sweep does not use.
  * With UNKNOWN_IS_NULL the value "auto", which leaves a key to the job, is NULL too. */
 enum unknown_names { UNKNOWN_IS_ERROR, UNKNOWN_IS_NULL };
 
-/* Resolves the names in `text`. Errors (ERROR_USAGE, one line, no position): an unknown or ambiguous name with a
- * hint, unbalanced parentheses, a comment, a parameter, more than one statement, more than 256 KiB when written out.
- * What is left for SQLite to refuse is found by guard_prepare. */
+/* Resolves the names in `text`; what that comes to is the arena's of the names. Errors (ERROR_USAGE, one line, no
+ * position): an unknown or ambiguous name with a hint, unbalanced parentheses, a comment, a parameter, more than one
+ * statement, more than 256 KiB when written out. What is left for SQLite to refuse is found by guard_prepare. */
 int expression_resolve(const struct names *n, const char *text, enum unknown_names unknown, struct expression *out,
                        struct error *e);
+
+/* The sections whose keys it reads: a bit for each. */
+unsigned expression_sections(const struct names *n, const struct expression *x);
 
 /* Appends `name` in double quotes, as SQL writes identifiers. */
 void expression_add_name(struct buffer *b, const char *name);

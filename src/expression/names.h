@@ -11,23 +11,27 @@
 struct key {
     char *name;
     enum section_kind section;
-    bool is_label;    /* does not count towards identity */
-    bool is_bool;     /* its values are true and false: columns hold 0 and 1 */
-    bool is_nullable; /* some spec of the section lacks it */
-    bool has_list;    /* some value is a list */
-    bool has_auto;    /* some value is the text "auto": left to the job, unknown to rules */
-    char *otherwise;  /* SQL literal that stands where a spec lacks it; NULL: none */
+    bool is_label;         /* does not count towards identity */
+    bool is_bool;          /* its values are true and false: columns hold 0 and 1 */
+    bool is_nullable;      /* some spec of the section lacks it */
+    bool has_list;         /* some value is a list */
+    bool has_auto;         /* some value is the text "auto": left to the job, unknown to rules */
+    const char *otherwise; /* SQL literal that stands where a spec lacks it; NULL: none */
 };
 
-/* A derived key, built in or from [derive], with its expression resolved down to columns. */
-struct derived_key {
-    char *name;
-    char *sql;         /* in parentheses */
-    unsigned sections; /* bit per enum section_kind that it reads */
-    bool reads_label;  /* then its value counts towards identity */
-    bool is_builtin;
-    size_t *keys; /* indices of the columns that it reads */
+/* An expression, resolved down to columns; borrowed from the arena that it was resolved in. */
+struct expression {
+    const char *sql; /* in parentheses; columns as "section"."key"; derived keys written out */
+    size_t *keys;    /* indices into names.keys of the columns that it reads, distinct */
     size_t key_count;
+};
+
+/* A derived key, built in or from [derive]. */
+struct derived_key {
+    const char *name;
+    struct expression expression;
+    bool is_builtin;
+    bool reads_label; /* then its value counts towards identity */
 };
 
 /* Other names that a name may be called by, blanks between, where neither a key nor a [synonym] has it. Both are
@@ -37,13 +41,14 @@ struct common_name {
 };
 
 struct names {
-    struct key *keys; /* grouped by section, in the order of first mention in the file */
+    struct arena *arena; /* borrowed; what follows is its, but for what is borrowed itself */
+    struct key *keys;    /* grouped by section, in the order of first mention in the file */
     size_t key_count;
     struct derived_key *derived;
     size_t derived_count;
     const struct synonym *synonyms; /* the sweep's, borrowed */
     size_t synonym_count;
-    struct common_name *common; /* owned */
+    struct common_name *common;
     size_t common_count;
     const struct derived *declared; /* [derive] of the sweep, borrowed; those that are there are in `derived` too */
     size_t declared_count;
@@ -53,9 +58,11 @@ struct names {
 enum resolution { RESOLVED_KEY = 1, RESOLVED_DERIVED, RESOLVED_UNKNOWN, RESOLVED_AMBIGUOUS };
 
 /* Collects every key of every block; a key that is a boolean in one spec and something else in another, and two keys
- * that are synonyms of each other, are problems at their place. `s` must outlive the names. */
-void names_collect(const struct sweep *s, struct names *out, struct problems *problems);
-void names_free(struct names *n);
+ * that are synonyms of each other, are problems at their place. `s` and `arena` must outlive the names. */
+void names_collect(const struct sweep *s, struct arena *arena, struct names *out, struct problems *problems);
+
+/* Adds a derived key that nobody declared. */
+void names_add_derived(struct names *n, const char *name, const struct expression *x, bool is_builtin);
 
 /* From then on `name` is also looked up by the first of `others` that is a key; both must outlive the names. */
 void names_add_common(struct names *n, const char *name, const char *const *others);

@@ -253,14 +253,17 @@ static int unknown_name(struct resolving *r, const char *name, struct error *e)
 static int use_key(struct resolving *r, const char *name, struct buffer *sql, struct error *e)
 {
     OWNED_BUFFER quoted = BUFFER_INIT;
-    struct expression x = EXPRESSION_INIT;
+    struct expression x = {NULL};
+    struct arena scratch = {0};
+    struct names names = r->measures->space->names;
+    names.arena = &scratch;
     expression_add_name(&quoted, name);
-    int rc = expression_resolve(&r->measures->space->names, buffer_text(&quoted), r->unknown, &x, e);
+    int rc = expression_resolve(&names, buffer_text(&quoted), r->unknown, &x, e);
     if (rc == 0)
         buffer_add_text(sql, x.sql);
     for (size_t i = 0; i < x.key_count; i++)
         array_add_once(r->out->keys, r->out->key_count, x.keys[i]);
-    expression_free(&x);
+    arena_free(&scratch);
     return rc;
 }
 
@@ -299,8 +302,7 @@ static int vet(struct measures *m, struct measure_sql *x, struct error *e)
 {
     OWNED_BUFFER sql = BUFFER_INIT;
     OWNED_STMT *probe = NULL;
-    for (size_t i = 0; i < x->key_count; i++)
-        x->sections |= 1U << m->space->names.keys[x->keys[i]].section;
+    x->sections = expression_sections(&m->space->names, &(struct expression){NULL, x->keys, x->key_count});
     buffer_add_text(&sql, "SELECT 1");
     space_add_from(m->space, x->sections, &sql);
     buffer_printf(&sql, " AND %s", x->sql);

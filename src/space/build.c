@@ -52,20 +52,14 @@ static bool is_key_somewhere(const struct names *n, const char *name)
     return ANY(i, n->key_count, strcmp(n->keys[i].name, name) == 0);
 }
 
-void space_add_derived(struct names *n, const char *name, struct expression *x, bool is_builtin)
-{
-    *array_add(n->derived, n->derived_count) =
-        (struct derived_key){xstrdup(name), x->sql, x->sections, x->reads_label, is_builtin, x->keys, x->key_count};
-}
-
 static void derive_one(struct names *n, const char *name, const char *expression)
 {
-    struct expression x = EXPRESSION_INIT;
+    struct expression x;
     struct error ignored = ERROR_INIT;
     size_t index;
     if (!is_key_somewhere(n, name) && names_resolve(n, name, &index) == RESOLVED_UNKNOWN &&
         expression_resolve(n, expression, UNKNOWN_IS_NULL, &x, &ignored) == 0)
-        space_add_derived(n, name, &x, true);
+        names_add_derived(n, name, &x, true);
 }
 
 static void derive_builtin(struct names *n)
@@ -148,13 +142,10 @@ static void add_constant(struct names *n, const struct space_constant *c)
             continue;
         known = true;
         if (key->is_nullable && !key->otherwise)
-            key->otherwise = xstrdup(c->sql);
+            key->otherwise = arena_text(n->arena, c->sql);
     }
-    struct expression x = {.sql = xstrdup(c->sql)};
-    if (known)
-        expression_free(&x);
-    else
-        space_add_derived(n, c->name, &x, true);
+    if (!known)
+        names_add_derived(n, c->name, &(struct expression){.sql = arena_text(n->arena, c->sql)}, true);
 }
 
 /* A fact that is not known is NULL to rules, and no prediction is made from it. */
@@ -185,7 +176,7 @@ static void derive_declared(struct space *space, struct problems *problems)
     const struct sweep *s = space->sweep;
     for (size_t i = 0; i < s->derived_count; i++) {
         const struct derived *d = &s->derived[i];
-        struct expression x = EXPRESSION_INIT;
+        struct expression x = {.sql = FACT_UNKNOWN};
         if (is_key_somewhere(&space->names, d->name)) {
             problems_add(problems, d->at, "derived key `%s` is also a key of a spec; rename one", d->name);
             continue;
@@ -193,9 +184,8 @@ static void derive_declared(struct space *space, struct problems *problems)
         const struct source_text source = {d->expression, unknown_at(space, &d->at), &d->at, "derived key", d->name,
                                            NULL};
         /* An error in it is reported once, here, and not again where it is used. */
-        if (compile_expression(space, &source, &x, problems) < 0)
-            x = (struct expression){.sql = xstrdup(FACT_UNKNOWN)};
-        space_add_derived(&space->names, d->name, &x, false);
+        compile_expression(space, &source, &x, problems);
+        names_add_derived(&space->names, d->name, &x, false);
     }
 }
 
@@ -212,7 +202,7 @@ static bool names_key(const struct names *n, const struct inert *entry, size_t k
 
 static void compile_entry(struct space *space, const struct inert *entry, struct problems *problems)
 {
-    struct expression x = EXPRESSION_INIT;
+    struct expression x;
     const struct source_text source = {entry->condition, unknown_at(space, &entry->at),
                                        &entry->at,       "inert key",
                                        entry->key,       NULL};
@@ -223,14 +213,13 @@ static void compile_entry(struct space *space, const struct inert *entry, struct
         if (!names_key(&space->names, entry, k))
             continue;
         known = true;
-        *array_add(space->inert, space->inert_count) =
+        *arena_add(&space->arena, space->inert, space->inert_count) =
             (struct space_inert){k, arena_keep(&space->arena, xasprintf("(%s IS TRUE)", x.sql))};
     }
     if (!known && !sweep_in_profile(space->sweep, &entry->at) && !names_excused(&space->names, entry->key)) {
         OWNED char *hint = names_hint(&space->names, entry->key, NULL, 0);
         problems_add(problems, entry->at, "[inert]: no spec has the key `%s`%s", entry->key, hint);
     }
-    expression_free(&x);
 }
 
 /* Fills space->inert. A condition that does not resolve, and an entry of a sweep file that names no key, are added to
@@ -340,40 +329,30 @@ static size_t add_attempt_names(struct names *n, bool of_first)
 {
     size_t added = 0;
     for (size_t i = 0; i < LENGTH(of_attempt); i++) {
-        struct expression x = {.sql = xstrdup(of_first ? of_attempt[i].of_first : of_attempt[i].of_later)};
+        const struct expression x = {.sql = of_first ? of_attempt[i].of_first : of_attempt[i].of_later};
         if (is_key_somewhere(n, of_attempt[i].name))
-            expression_free(&x);
-        else
-            space_add_derived(n, of_attempt[i].name, &x, true), added++;
+            continue;
+        names_add_derived(n, of_attempt[i].name, &x, true);
+        added++;
     }
     return added;
 }
 
-static void drop_names(struct names *n, size_t count)
+/* Fills `first` and, where that is another, `*later`. */
+static void compile_limit(struct space *space, const struct source_text *source, struct expression *first,
+                          const char **later, struct problems *problems)
 {
-    for (; count > 0; count--) {
-        struct derived_key *d = &n->derived[--n->derived_count];
-        free_all(d->name, d->sql, d->keys);
-    }
-}
-
-/* Fills `first` and, where that is another, `*later` (the caller's; NULL). */
-static void compile_limit(struct space *space, const struct source_text *source, struct expression *first, char **later,
-                          struct problems *problems)
-{
-    struct expression x = EXPRESSION_INIT;
+    struct names *n = &space->names;
+    struct expression x;
     struct error ignored = ERROR_INIT;
-    size_t added = add_attempt_names(&space->names, true);
+    size_t added = add_attempt_names(n, true);
     int rc = compile_expression(space, source, first, problems);
-    drop_names(&space->names, added);
-    added = add_attempt_names(&space->names, false);
-    if (rc == 0 && expression_resolve(&space->names, source->text, UNKNOWN_IS_NULL, &x, &ignored) == 0 &&
-        strcmp(x.sql, first->sql) != 0) {
+    n->derived_count -= added;
+    added = add_attempt_names(n, false);
+    if (rc == 0 && expression_resolve(n, source->text, UNKNOWN_IS_NULL, &x, &ignored) == 0 &&
+        strcmp(x.sql, first->sql) != 0)
         *later = x.sql;
-        x.sql = NULL;
-    }
-    drop_names(&space->names, added);
-    expression_free(&x);
+    n->derived_count -= added;
 }
 
 static void compile_memory(struct space *space, struct problems *problems)
@@ -383,12 +362,11 @@ static void compile_memory(struct space *space, struct problems *problems)
     if (!batch_memory_varies(c))
         return;
     OWNED char *own = with_units(c->memory, mebibytes_of);
-    struct expression first = EXPRESSION_INIT;
+    struct expression first;
     const struct source_text source = {own,      unknown_at(space, at),
                                        at,       c->name ? "[executor]" : "[slurm]",
                                        "memory", "; write a size as \"512M\" or \"64G\""};
     compile_limit(space, &source, &first, &space->memory, problems);
-    expression_free(&first);
 }
 
 static void compile_given(struct space *space, struct problems *problems)
@@ -416,12 +394,10 @@ static void compile_given(struct space *space, struct problems *problems)
     }
 }
 
-/* Takes `sql`. */
-static char *with_manual(char *sql, const char *manual, int64_t manual_ms)
+static char *with_manual(struct space *space, const char *sql, const char *manual, int64_t manual_ms)
 {
-    char *both = xasprintf("CASE WHEN %s THEN %lld ELSE %s END", manual, (long long)manual_ms, sql);
-    free(sql);
-    return both;
+    return arena_keep(&space->arena,
+                      xasprintf("CASE WHEN %s THEN %lld ELSE %s END", manual, (long long)manual_ms, sql));
 }
 
 /* Without a word from the file every job has a limit: a sweep must not wait for ever on one of them. */
@@ -430,18 +406,15 @@ static void add_manual_limit(struct space *space, int64_t manual_timeout_ms)
     struct space_limit *total = &space->limits[LIMIT_TOTAL];
     if (total->given && !manual_timeout_ms)
         return;
-    OWNED char *automatic = total->given ? xstrdup(total->expression.sql) : xasprintf("%d", DEFAULT_TIMEOUT_MS);
-    struct expression manual = EXPRESSION_INIT;
-    if (expression_resolve(&space->names, manual_plan, UNKNOWN_IS_NULL, &manual, NULL) == 0 && automatic) {
+    OWNED char *automatic = xasprintf("%d", DEFAULT_TIMEOUT_MS);
+    const char *own = total->given ? total->expression.sql : automatic;
+    struct expression manual;
+    if (expression_resolve(&space->names, manual_plan, UNKNOWN_IS_NULL, &manual, NULL) == 0 && own) {
         const int64_t ms = manual_timeout_ms ? manual_timeout_ms : DEFAULT_TIMEOUT_MS;
-        free(total->expression.sql);
-        total->expression.sql = with_manual(automatic, manual.sql, ms);
-        automatic = NULL;
-        total->later = total->later ? with_manual(total->later, manual.sql, ms) : NULL;
-        total->expression.sections |= manual.sections;
+        total->expression.sql = with_manual(space, own, manual.sql, ms);
+        total->later = total->later ? with_manual(space, total->later, manual.sql, ms) : NULL;
         total->given = true;
     }
-    expression_free(&manual);
 }
 
 /* Fills space->limits. An expression's number is seconds, its text a duration ("10m"), its NULL no limit. What does not
@@ -463,16 +436,11 @@ static struct space_rule *find_rule(struct space *space, const char *name)
     return FIND(i, space->rule_count, strcmp(space->rules[i].name, name) == 0, &space->rules[i]);
 }
 
-/* Takes `r` over; one of the same name is replaced where it stands. */
+/* One of the same name is replaced where it stands. */
 static void put_rule(struct space *space, struct space_rule r)
 {
     struct space_rule *old = find_rule(space, r.name);
-    if (old) {
-        expression_free(&old->accepts);
-        *old = r;
-        return;
-    }
-    *array_add(space->rules, space->rule_count) = r;
+    *(old ? old : arena_add(&space->arena, space->rules, space->rule_count)) = r;
 }
 
 static bool has_one_of(const struct names *n, char *alternatives)
@@ -652,13 +620,6 @@ static int rules_compile(struct space *space, struct problems *problems, struct 
     return names_any ? check_lists(space, problems, e) : 0;
 }
 
-static void rules_free(struct space *space)
-{
-    for (size_t i = 0; i < space->rule_count; i++)
-        expression_free(&space->rules[i].accepts);
-    free(space->rules);
-}
-
 /* --- sections and all that is compiled --- */
 
 /* Ranks are 63 bits. */
@@ -715,7 +676,7 @@ static int build(struct space *space, const struct space_options *options, struc
         layouts_add_functions(space->db, e) < 0)
         return -1;
     refuse_doubles_of_files(s, problems);
-    names_collect(&view, &space->names, problems);
+    names_collect(&view, &space->arena, &space->names, problems);
     add_common(&space->names);
     derive_builtin(&space->names);
     add_base(space, options->base);
@@ -768,15 +729,7 @@ void space_free(struct space *space)
 {
     if (!space)
         return;
-    free_all(space->written, space->inert);
-    rules_free(space);
     job_texts_free(space);
-    for (int i = 0; i < LIMIT_COUNT; i++) {
-        expression_free(&space->limits[i].expression);
-        free(space->limits[i].later);
-    }
-    free(space->memory);
-    expression_free(&space->devices);
     formulas_free(space);
     order_free(space);
     free(space->job_ranks);
@@ -786,8 +739,7 @@ void space_free(struct space *space)
     for (int i = 0; i < SECTION_COUNT; i++)
         specs_free(space->specs[i]);
     evaluator_free(space->evaluator);
-    names_free(&space->names);
-    prediction_free(space);
+    predictor_free(space->prediction.predictor);
     arena_free(&space->arena);
     free(space);
 }

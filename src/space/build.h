@@ -45,8 +45,5 @@ void space_free(struct space *space);
 #define OWNED_SPACE __attribute__((cleanup(space_release))) struct space
 void space_release(struct space **at);
 
-/* Adds a derived key that nobody declared. Takes over what `x` has. */
-void space_add_derived(struct names *n, const char *name, struct expression *x, bool is_builtin);
-
 /* SQL function duration_ms(X) for a connection: what a limit says, in milliseconds; NULL for none. */
 int limits_add_function(struct db *db, struct error *e);

@@ -25,38 +25,28 @@ static int add_problem(const struct source_text *source, const char *why, struct
 
 static void note_written(struct space *space, const struct source_text *source, const struct expression *x)
 {
-    size_t *keys = arena_keep(&space->arena, xcalloc(x->key_count + 1, sizeof *keys));
-    for (size_t i = 0; i < x->key_count; i++)
-        keys[i] = x->keys[i];
-    *array_add(space->written, space->written_count) =
+    *arena_add(&space->arena, space->written, space->written_count) =
         (struct written_expression){.what = source->what,
                                     .name = arena_text(&space->arena, source->name),
                                     .at = source->at ? *source->at : (struct position){NULL, 0, 0},
-                                    .sql = arena_text(&space->arena, x->sql),
-                                    .keys = keys,
-                                    .key_count = x->key_count};
+                                    .expression = *x};
 }
 
 int compile_expression(struct space *space, const struct source_text *source, struct expression *out,
                        struct problems *problems)
 {
-    struct expression x = EXPRESSION_INIT;
+    struct expression x;
     struct error why = ERROR_INIT;
-    struct stmt *probe = NULL;
+    OWNED_STMT *probe = NULL;
+    OWNED_BUFFER sql = BUFFER_INIT;
     if (expression_resolve(&space->names, source->text, source->unknown, &x, &why) < 0)
         return add_problem(source, why.text, problems);
-    struct buffer sql = BUFFER_INIT;
     /* As a condition, where an aggregate has no place. */
     buffer_add_text(&sql, "SELECT 1");
-    space_add_from(space, x.sections, &sql);
+    space_add_from(space, expression_sections(&space->names, &x), &sql);
     buffer_printf(&sql, " AND %s", x.sql);
-    int rc = guard_prepare(space->db, buffer_text(&sql), &probe, &why);
-    stmt_free(probe);
-    buffer_free(&sql);
-    if (rc < 0) {
-        expression_free(&x);
+    if (guard_prepare(space->db, buffer_text(&sql), &probe, &why) < 0)
         return add_problem(source, why.text, problems);
-    }
     note_written(space, source, &x);
     *out = x;
     return 0;
@@ -75,7 +65,7 @@ int compile_blame(struct space *space, struct error *e)
     /* Others have said what is wrong already. */
     for (size_t i = 0; e->kind == ERROR_FAILED && !found && i < space->written_count; i++) {
         const struct written_expression *w = &space->written[i];
-        found = evaluator_fails(space->evaluator, w->sql, &why);
+        found = evaluator_fails(space->evaluator, w->expression.sql, &why);
         if (!found)
             continue;
         error_set(e, ERROR_USAGE, "%s `%s` fails for a combination: %s%s", w->what, w->name, why.text,
@@ -131,7 +121,7 @@ static void compile_derived(struct space *space)
     f->derived = xcalloc(space->names.derived_count + 1, sizeof *f->derived);
     for (size_t i = 0; i < space->names.derived_count; i++)
         if (match_keeps_derived(space, i))
-            f->derived[i] = compile(space, space->names.derived[i].sql);
+            f->derived[i] = compile(space, space->names.derived[i].expression.sql);
 }
 
 void formulas_make(struct space *space)

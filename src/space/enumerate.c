@@ -75,7 +75,7 @@ static struct hash128 hash_space(const struct space *space, bool of_machine)
         if (of_machine || strcmp(space->rules[i].name, RULE_OF_DEVICES) != 0)
             buffer_add_text(&b, space->rules[i].require);
     for (size_t i = 0; i < space->names.derived_count; i++)
-        buffer_add_text(&b, space->names.derived[i].sql);
+        buffer_add_text(&b, space->names.derived[i].expression.sql);
     struct hash128 hash = hash_bytes(b.data, b.length);
     return hash;
 }

@@ -62,7 +62,8 @@ bool identity_counts_labels(const struct space *space, enum section_kind section
         if (!p->is_derived && n->keys[p->index].is_label && n->keys[p->index].section == section)
             return true;
     }
-    return ANY(i, n->derived_count, n->derived[i].reads_label && (n->derived[i].sections & 1U << section));
+    return ANY(i, n->derived_count,
+               n->derived[i].reads_label && expression_sections(n, &n->derived[i].expression) >> section & 1);
 }
 
 struct spec_row identity_spec_row(const struct space *space, enum section_kind section, const void *hash16,

@@ -717,7 +717,7 @@ static struct doc_change change_of(const struct file_change *c, struct value val
 static int derive(struct space *space, const struct job_file *file, const struct file_change *c,
                   struct problems *problems)
 {
-    struct expression x = EXPRESSION_INIT;
+    struct expression x;
     const struct source_text source = {c->expression, UNKNOWN_IS_ERROR,
                                        &c->at,        c->kind == DOC_SET ? "[job.file.set]" : "[job.file.add]",
                                        c->path,       "; a text of its own stands in single quotes: \"'text'\""};
@@ -726,7 +726,7 @@ static int derive(struct space *space, const struct job_file *file, const struct
     OWNED char *name = xasprintf("%s: %s", file->name, c->path);
     for (char *p = name; *p; p++)
         *p = strchr("\"\\'", *p) ? '_' : *p;
-    space_add_derived(&space->names, name, &x, false);
+    names_add_derived(&space->names, name, &x, false);
     return add_placeholder(space, name, true, space->names.derived_count - 1, true);
 }
 

@@ -8,8 +8,7 @@
 struct coordinate {
     struct formula *formula; /* NULL where it orders nothing */
     enum order_direction direction;
-    size_t *keys; /* what its expression reads, without its `when` */
-    size_t key_count;
+    struct expression reads; /* without its `when` */
 };
 
 struct space_order {
@@ -56,7 +55,7 @@ static char *coordinate_sql(const struct order_entry *entry, const struct expres
 
 static void compile_entry(struct space *space, const struct order_entry *entry, struct problems *problems)
 {
-    struct expression value = EXPRESSION_INIT, when = EXPRESSION_INIT;
+    struct expression value, when = {NULL};
     const struct source_text source = {entry->expression, unknown_at(space, &entry->at),
                                        &entry->at,        "[predict.order]",
                                        entry->expression, NULL};
@@ -68,17 +67,14 @@ static void compile_entry(struct space *space, const struct order_entry *entry, 
     if (good && value.key_count > 0) {
         struct space_order *o = space->order;
         OWNED char *sql = coordinate_sql(entry, &value, &when);
-        *array_add(o->items, o->count) =
-            (struct coordinate){formula_compile(&space->names, sql), entry->direction, value.keys, value.key_count};
-        value.keys = NULL;
+        *arena_add(&space->arena, o->items, o->count) =
+            (struct coordinate){formula_compile(&space->names, sql), entry->direction, value};
     }
-    expression_free(&value);
-    expression_free(&when);
 }
 
-static bool reads(const size_t *keys, size_t count, size_t key)
+static bool reads(const struct expression *x, size_t key)
 {
-    return ANY(i, count, keys[i] == key);
+    return ANY(i, x->key_count, x->keys[i] == key);
 }
 
 /* A label counts in the identity of a job where its command or a derived key is made from it. */
@@ -88,19 +84,19 @@ static bool counts_in_identity(const struct space *space, size_t key)
     for (size_t i = 0; i < space->placeholder_count; i++)
         counts |= !space->placeholders[i].is_derived && space->placeholders[i].index == key;
     for (size_t i = 0; i < space->names.derived_count; i++)
-        counts |= space->names.derived[i].reads_label &&
-                  reads(space->names.derived[i].keys, space->names.derived[i].key_count, key);
+        counts |= space->names.derived[i].reads_label && reads(&space->names.derived[i].expression, key);
     return counts;
 }
 
 static bool is_ordered(const struct space_order *o, size_t key)
 {
-    return ANY(i, o->count, reads(o->items[i].keys, o->items[i].key_count, key));
+    return ANY(i, o->count, reads(&o->items[i].reads, key));
 }
 
 static void note_equal(struct space *space)
 {
-    space->order->is_equal = xcalloc(space->names.key_count + 1, sizeof *space->order->is_equal);
+    space->order->is_equal =
+        arena_keep(&space->arena, xcalloc(space->names.key_count + 1, sizeof *space->order->is_equal));
     for (size_t k = 0; k < space->names.key_count; k++)
         space->order->is_equal[k] = counts_in_identity(space, k) && !is_ordered(space->order, k);
 }
@@ -110,7 +106,7 @@ void order_compile(struct space *space, struct problems *problems)
     const struct predict_config *c = &space->sweep->predict;
     if (!c->given || c->order_count == 0)
         return;
-    space->order = xcalloc(1, sizeof *space->order);
+    space->order = arena_keep(&space->arena, xcalloc(1, sizeof *space->order));
     for (size_t i = 0; i < c->order_count; i++)
         compile_entry(space, &c->order[i], problems);
     if (space->order->count > ORDER_COORDINATES_MOST)
@@ -125,12 +121,8 @@ void order_compile(struct space *space, struct problems *problems)
 void order_free(struct space *space)
 {
     struct space_order *o = space->order;
-    for (size_t i = 0; o && i < o->count; i++) {
+    for (size_t i = 0; o && i < o->count; i++)
         formula_free(o->items[i].formula);
-        free(o->items[i].keys);
-    }
-    if (o)
-        free_all(o->items, o->is_equal, o);
     space->order = NULL;
 }
 
@@ -158,8 +150,8 @@ int order_read(const struct space *space, struct datum *keys, struct hash128 *cl
         buffer_add_char(&equal, orders ? '+' : '=');
         if (!orders && value.kind != DATUM_NULL)
             datum_add(&value, &equal);
-        for (size_t k = 0; value.kind == DATUM_NULL && k < c->key_count; k++)
-            datum_add(&keys[c->keys[k]], &equal);
+        for (size_t k = 0; value.kind == DATUM_NULL && k < c->reads.key_count; k++)
+            datum_add(&keys[c->reads.keys[k]], &equal);
     }
     *class = hash_bytes(equal.data, equal.length);
     return evaluator_failed(space->evaluator, e) ? -1 : 0;

@@ -464,7 +464,7 @@ static bool is_predicted(const struct space *space, struct input_value *values, 
  * sections; what is may be what rules leave. */
 static void tell_faults(struct vocabulary_report *r, const struct model_keys *m, judge *is_sound)
 {
-    char *const *sources = r->space->prediction.inputs;
+    const char *const *sources = r->space->prediction.inputs;
     OWNED_LIST faults = STRING_LIST_INIT;
     OWNED_BUFFER sql = BUFFER_INIT;
     OWNED_STMT *s = NULL;
@@ -550,8 +550,8 @@ static void check_adapters(struct vocabulary_report *r)
  * make another value of it. A device may be unknown where [predict] states what it can do. So are a layout of stages
  * and a pattern of layers that cannot be read, adapters without modules or rank, and, where no model of the sweep is
  * free of contradictions, or of up to 4,096 combinations none can be predicted, what is wrong with them. Where the
- * sweep has [import] the first is returned instead (the caller's); else NULL. */
-static char *check_words(const struct space *space, struct problems *problems)
+ * sweep has [import] the first is returned instead; else NULL. */
+static const char *check_words(struct space *space, struct problems *problems)
 {
     const struct predict_config *c = &space->sweep->predict;
     struct vocabulary_report r = {space, problems, NULL};
@@ -575,7 +575,7 @@ static char *check_words(const struct space *space, struct problems *problems)
         check_forms(&r);
         check_soundness(&r);
     }
-    return r.first;
+    return r.first ? arena_keep(&space->arena, r.first) : NULL;
 }
 
 /* --- mapping keys to inputs --- */
@@ -583,33 +583,28 @@ static char *check_words(const struct space *space, struct problems *problems)
 struct mapping {
     struct space *space;
     struct problems *problems;
-    struct expression all; /* sections and keys of every input */
+    struct expression all; /* keys of every input */
 };
 
-static void absorb(struct expression *into, const struct expression *x)
+static void absorb(struct mapping *m, const struct expression *x)
 {
-    into->sections |= x->sections;
-    into->reads_label |= x->reads_label;
     for (size_t i = 0; i < x->key_count; i++)
-        array_add_once(into->keys, into->key_count, x->keys[i]);
+        if (!ANY(k, m->all.key_count, m->all.keys[k] == x->keys[i]))
+            *arena_add(&m->space->arena, m->all.keys, m->all.key_count) = x->keys[i];
 }
 
 static void add_part(struct mapping *m, const char *name, struct buffer *parts, size_t *count)
 {
-    struct expression x = EXPRESSION_INIT;
+    struct expression x;
     struct error ignored;
     size_t index;
     if (names_resolve(&m->space->names, name, &index) == RESOLVED_UNKNOWN ||
-        expression_resolve(&m->space->names, name, UNKNOWN_IS_ERROR, &x, &ignored) < 0)
+        expression_resolve(&m->space->names, name, UNKNOWN_IS_ERROR, &x, &ignored) < 0 ||
+        strcmp(x.sql, "(" FACT_UNKNOWN ")") == 0)
         return;
-    if (strcmp(x.sql, "(" FACT_UNKNOWN ")") == 0) {
-        expression_free(&x);
-        return;
-    }
     buffer_printf(parts, "%s%s", *count ? ", " : "", x.sql);
     (*count)++;
-    absorb(&m->all, &x);
-    expression_free(&x);
+    absorb(m, &x);
 }
 
 /* Keys of that name: one, or those of several sections. */
@@ -626,16 +621,16 @@ static void add_key(struct mapping *m, const char *name, struct buffer *parts, s
     }
 }
 
-static char *map_synonyms(struct mapping *m, size_t input)
+static const char *map_synonyms(struct mapping *m, size_t input)
 {
     OWNED_BUFFER parts = BUFFER_INIT;
     size_t count = 0;
     for (const char *const *name = inputs[input].names; *name; name++)
         if (!is_of_another(m->space, input, *name))
             add_key(m, *name, &parts, &count);
-    return count == 0   ? NULL
-           : count == 1 ? xstrdup(buffer_text(&parts))
-                        : xasprintf("coalesce(%s)", buffer_text(&parts));
+    return count == 0 ? NULL
+                      : arena_keep(&m->space->arena,
+                                   count == 1 ? buffer_take(&parts) : xasprintf("coalesce(%s)", buffer_text(&parts)));
 }
 
 /* False where the sweep has none of the keys that it reads, and it is NULL without. */
@@ -643,16 +638,16 @@ static bool says_something(const struct space *space, const struct expression *x
 {
     OWNED_STMT *s = NULL;
     OWNED char *sql = xasprintf("SELECT %s", x->sql);
-    bool is_null = x->key_count == 0 && x->sections == 0 && db_prepare(space->db, sql, &s, NULL) == 0 &&
-                   stmt_next(s, NULL) > 0 && stmt_type(s, 0) == COLUMN_NULL;
+    bool is_null = x->key_count == 0 && db_prepare(space->db, sql, &s, NULL) == 0 && stmt_next(s, NULL) > 0 &&
+                   stmt_type(s, 0) == COLUMN_NULL;
     return !is_null;
 }
 
 /* Returns what a profile says of an input, and the input's own keys where it says nothing. */
-static char *map_default(struct mapping *m, size_t input, const char *sql)
+static const char *map_default(struct mapping *m, size_t input, const char *sql)
 {
-    OWNED char *keys = map_synonyms(m, input);
-    return keys ? xasprintf("coalesce(%s, %s)", sql, keys) : xstrdup(sql);
+    const char *keys = map_synonyms(m, input);
+    return keys ? arena_keep(&m->space->arena, xasprintf("coalesce(%s, %s)", sql, keys)) : sql;
 }
 
 static void map_declared(struct mapping *m)
@@ -660,7 +655,7 @@ static void map_declared(struct mapping *m)
     const struct predict_config *c = &m->space->sweep->predict;
     for (size_t i = 0; i < c->key_count; i++) {
         const struct predict_key *k = &c->keys[i];
-        struct expression x = EXPRESSION_INIT;
+        struct expression x;
         size_t input = input_find(k->name);
         if (input == INPUT_COUNT) {
             problems_add(m->problems, k->at, "[predict.keys] has no input `%s`", k->name);
@@ -672,16 +667,15 @@ static void map_declared(struct mapping *m)
         if (compile_expression(m->space, &source, &x, m->problems) < 0)
             continue;
         if (!k->is_default || says_something(m->space, &x)) {
-            m->space->prediction.inputs[input] = k->is_default ? map_default(m, input, x.sql) : xstrdup(x.sql);
-            absorb(&m->all, &x);
+            m->space->prediction.inputs[input] = k->is_default ? map_default(m, input, x.sql) : x.sql;
+            absorb(m, &x);
         }
-        expression_free(&x);
     }
 }
 
 static void map_inputs(struct mapping *m)
 {
-    char **sql = m->space->prediction.inputs;
+    const char **sql = m->space->prediction.inputs;
     map_declared(m);
     for (size_t i = 0; i < INPUT_COUNT; i++)
         if (!sql[i])
@@ -695,18 +689,17 @@ static void map_inputs(struct mapping *m)
 /* --- setting up --- */
 
 static void add_derived(struct names *n, const char *name, size_t function, const struct expression *all,
-                        char *const *sql)
+                        const char *const *sql)
 {
-    struct expression x = EXPRESSION_INIT;
+    struct expression x = *all;
     struct buffer b = BUFFER_INIT;
     buffer_printf(&b, "(%s(%zu", functions[function].function, function);
     for (size_t i = 0; i < INPUT_COUNT; i++)
         if (sql[i])
             buffer_printf(&b, ", %s", sql[i]);
     buffer_add_text(&b, "))");
-    x.sql = buffer_take(&b);
-    absorb(&x, all);
-    space_add_derived(n, name, &x, true);
+    x.sql = arena_keep(n->arena, buffer_take(&b));
+    names_add_derived(n, name, &x, true);
 }
 
 static bool is_taken(const struct names *n, const char *name)
@@ -717,11 +710,11 @@ static bool is_taken(const struct names *n, const char *name)
 
 static int add_functions(struct mapping *m, bool possible, struct error *e)
 {
-    static const struct expression nothing = EXPRESSION_INIT;
-    static char *const no_inputs[INPUT_COUNT];
+    static const struct expression nothing;
+    static const char *const no_inputs[INPUT_COUNT];
     struct space *space = m->space;
     const struct expression *reads = possible ? &m->all : &nothing;
-    char *const *sql = possible ? space->prediction.inputs : no_inputs;
+    const char *const *sql = possible ? space->prediction.inputs : no_inputs;
     for (size_t f = 0; f < LENGTH(functions); f++) {
         if (db_add_real_function(space->db, functions[f].function, call, &space->prediction, e) < 0)
             return -1;
@@ -733,27 +726,27 @@ static int add_functions(struct mapping *m, bool possible, struct error *e)
     return 0;
 }
 
-static char *write_note(const struct space *space, const char *missing)
+static const char *write_note(struct space *space, const char *missing)
 {
     const struct predict_config *c = &space->sweep->predict;
     bool has_device = c->device || space->prediction.inputs[AT_DEVICE];
     bool has_speed = (c->peak_flops > 0 && c->memory_bandwidth > 0) || has_device;
     if (!c->given)
-        return xstrdup("");
+        return "";
     if (missing[0] && model_info_wants_job(space->sweep))
-        return xstrdup("nothing can be predicted until the model-information job has run (`run` starts it first)");
+        return "nothing can be predicted until the model-information job has run (`run` starts it first)";
     if (missing[0])
-        return xasprintf("nothing can be predicted: the specs lack %s (meshsweep predict --keys lists all names; "
-                         "to map other keys, use [predict.keys])",
-                         missing);
+        return arena_keep(&space->arena,
+                          xasprintf("nothing can be predicted: the specs lack %s (meshsweep predict --keys lists all "
+                                    "names; to map other keys, use [predict.keys])",
+                                    missing));
     if (space->prediction.warning)
-        return xstrdup(space->prediction.warning);
+        return space->prediction.warning;
     if (sweep_least_share(space->sweep) < 1)
-        return xstrdup("step time is not predicted for jobs that share a device: how much others slow them down is not "
-                       "known");
-    return has_speed ? xstrdup("")
-                     : xstrdup("step time cannot be predicted: set `device` as a key or in [predict], or peak_flops "
-                               "and memory_bandwidth in [predict]");
+        return "step time is not predicted for jobs that share a device: how much others slow them down is not known";
+    return has_speed ? ""
+                     : "step time cannot be predicted: set `device` as a key or in [predict], or peak_flops and "
+                       "memory_bandwidth in [predict]";
 }
 
 int prediction_compile(struct space *space, struct problems *problems, struct error *e)
@@ -777,20 +770,9 @@ int prediction_compile(struct space *space, struct problems *problems, struct er
     p->knows_capacity = present[AT_DEVICE_MEMORY] || present[AT_DEVICE] || c->device;
     p->warning = p->asked ? check_words(space, problems) : NULL;
     const char *metric = sweep_memory_metric(space->sweep);
-    p->memory_words = metric ? metric_memory_words(space->sweep, metric) : xstrdup("");
+    p->memory_words = metric ? arena_keep(&space->arena, metric_memory_words(space->sweep, metric)) : "";
     p->note = write_note(space, buffer_text(&missing));
-    int rc = add_functions(&m, missing.length == 0, e);
-    expression_free(&m.all);
-    return rc;
-}
-
-void prediction_free(struct space *space)
-{
-    struct space_prediction *p = &space->prediction;
-    for (size_t i = 0; i < INPUT_COUNT; i++)
-        free(p->inputs[i]);
-    free_all(p->memory_words, p->note, p->warning);
-    predictor_free(p->predictor);
+    return add_functions(&m, missing.length == 0, e);
 }
 
 /* --- combinations --- */

@@ -30,11 +30,11 @@ struct space_prediction {
     enum prune prune;
     double audit; /* share of what is pruned that is run */
     uint64_t seed;
-    char *warning;             /* of a device that nobody knows; NULL: none */
-    char *memory_words;        /* metric_memory_words of the metric that memory is compared with; "" without one */
-    char *note;                /* why there are no, or not all, predictions; "" when nothing is to be said */
-    char *inputs[INPUT_COUNT]; /* SQL; NULL: no key */
-    size_t bound[INPUT_COUNT]; /* the inputs that have a key: what the functions are called with, in this order */
+    const char *warning;      /* of a device that nobody knows; NULL: none */
+    const char *memory_words; /* metric_memory_words of the metric that memory is compared with; "" without one */
+    const char *note;         /* why there are no, or not all, predictions; "" when nothing is to be said */
+    const char *inputs[INPUT_COUNT]; /* SQL; NULL: no key */
+    size_t bound[INPUT_COUNT];       /* the inputs that have a key: what the functions are called with, in this order */
     int bound_count;
     struct input_value values[INPUT_COUNT]; /* of the functions; those without a key stay absent */
     struct error scratch;                   /* of the functions */
@@ -43,7 +43,6 @@ struct space_prediction {
 /* Fills space->prediction and adds the derived keys; after the declared ones. What is wrong in [predict] is added to
  * `problems`; -1 only when SQLite refuses. */
 int prediction_compile(struct space *space, struct problems *problems, struct error *e);
-void prediction_free(struct space *space);
 
 /* Returns what predicts. Without [predict] it is made when it is first asked for: reading all coefficients takes as
  * long as all else that a small sweep needs to be planned. */

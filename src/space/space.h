@@ -90,7 +90,7 @@ struct space_fixture {
 struct space_limit {
     bool given;
     struct expression expression; /* SQL in milliseconds; of a job's first attempt */
-    char *later; /* SQL over the job's specs (launch.c), of the attempt to be made; NULL: it is the same */
+    const char *later; /* SQL over the job's specs (launch.c), of the attempt to be made; NULL: it is the same */
 };
 
 enum limit_kind { LIMIT_TOTAL, LIMIT_IDLE, LIMIT_STARTUP, LIMIT_COUNT };
@@ -100,9 +100,7 @@ struct written_expression {
     const char *what; /* borrowed from the code: "rule" */
     char *name;
     struct position at; /* no file: it has no place in one */
-    const char *sql;
-    const size_t *keys;
-    size_t key_count;
+    struct expression expression;
 };
 
 /* Jobs of the database whose results are to stand for jobs of the sweep from its next enumeration on. */
@@ -147,7 +145,7 @@ struct space {
     struct space_fixture *fixtures;
     size_t fixture_count;
     struct space_limit limits[LIMIT_COUNT];
-    char *memory;              /* as `later`, of [slurm] memory, in MiB; NULL: it is the same for all attempts */
+    const char *memory;        /* as `later`, of [slurm] memory, in MiB; NULL: it is the same for all attempts */
     struct expression devices; /* gpus */
     struct space_prediction prediction;
     struct written_expression *written; /* all that were compiled, in that order: derived keys before what uses them */
