@@ -134,11 +134,12 @@ struct environment_passing job_passing(const struct job_config *job)
 
 static void add_parts(struct secrets *s, const char *value)
 {
-    struct template t = template_parse(value);
+    struct arena scratch = {0};
+    const struct template t = template_parse(&scratch, value);
     for (size_t i = 0; i < t.count; i++)
         if (!t.parts[i].is_placeholder)
             secrets_add(s, t.parts[i].text);
-    template_free(&t);
+    arena_free(&scratch);
 }
 
 void declared_secrets_add_command(struct secrets *s, char *const *words)

@@ -34,9 +34,24 @@ bool template_is_name(const char *text)
     return length > 0 && !text[length];
 }
 
-static void add_part(struct template *t, const struct template_part *part)
+/* A text on its way, behind what `literal` holds. */
+struct parsing {
+    struct arena *arena;
+    struct template t;
+    struct buffer literal;
+};
+
+static void add_part(struct parsing *p, struct template_part part)
 {
-    *array_add(t->parts, t->count) = *part;
+    arena_keep(p->arena, part.text);
+    p->t.has_options |= part.option != PART_ALWAYS;
+    *arena_add(p->arena, p->t.parts, p->t.count) = part;
+}
+
+static void end_literal(struct parsing *p, enum template_option option)
+{
+    if (p->literal.length > 0)
+        add_part(p, (struct template_part){.text = buffer_take(&p->literal), .option = option});
 }
 
 /* The brace that ends what begins at `text`, within which braces come in pairs; NULL: there is none. */
@@ -50,75 +65,77 @@ static const char *closing_brace(const char *text)
     return NULL;
 }
 
-static void add_within(struct template *t, const struct template_part *opens, const char *text, const char *end)
+static void add_within(struct parsing *p, const struct template_part *opens, const char *at, const char *end)
 {
-    struct buffer literal = BUFFER_INIT;
-    for (const char *p = text; p < end; p++) {
-        const bool is_value = p[0] == '{' && p[1] == '}';
+    for (; at < end; at++) {
+        const bool is_value = at[0] == '{' && at[1] == '}';
         if (!is_value)
-            buffer_add_char(&literal, *p);
-        if (literal.length > 0 && (is_value || p + 1 == end))
-            add_part(t, &(struct template_part){.text = buffer_take(&literal), .option = PART_WITHIN});
+            buffer_add_char(&p->literal, *at);
+        if (is_value || at + 1 == end)
+            end_literal(p, PART_WITHIN);
         if (is_value)
-            add_part(t, &(struct template_part){xstrdup(opens->text), 1, opens->is_raw, PART_WITHIN});
-        p += is_value;
+            add_part(p, (struct template_part){.text = xstrdup(opens->text),
+                                               .is_placeholder = 1,
+                                               .is_raw = opens->is_raw,
+                                               .option = PART_WITHIN});
+        at += is_value;
     }
-    add_part(t, &(struct template_part){.text = xstrdup("}"), .option = PART_CLOSES});
+    add_part(p, (struct template_part){.text = xstrdup("}"), .option = PART_CLOSES});
 }
 
-/* The placeholder whose brace is at `text`, behind what `literal` holds: its bytes, 0 where it is none. */
-static size_t read_placeholder(const char *text, bool is_line, struct template *t, struct buffer *literal)
+/* The placeholder whose brace is at `text`: its bytes, 0 where it is none. */
+static size_t read_placeholder(struct parsing *t, const char *text)
 {
     const size_t name = template_name_length(text + 1);
     const char *p = text + 1 + name;
-    const bool is_raw = is_line && strncmp(p, "!r", 2) == 0;
+    const bool is_raw = t->t.is_line && strncmp(p, "!r", 2) == 0;
     p += is_raw ? 2 : 0;
     const bool is_optional = *p == '?';
     p += is_optional;
     const char *end = is_optional ? closing_brace(p) : *p == '}' ? p : NULL;
     if (name == 0 || !end)
         return 0;
-    if (literal->length > 0)
-        add_part(t, &(struct template_part){.text = buffer_take(literal)});
-    const struct template_part part = {xstrndup(text + 1, name), 1, is_raw,
-                                       !is_optional ? PART_ALWAYS
-                                       : p == end   ? PART_OPTIONAL
-                                                    : PART_OPENS};
-    add_part(t, &part);
+    end_literal(t, PART_ALWAYS);
+    const struct template_part part = {.text = xstrndup(text + 1, name),
+                                       .is_placeholder = 1,
+                                       .is_raw = is_raw,
+                                       .option = !is_optional ? PART_ALWAYS
+                                                 : p == end   ? PART_OPTIONAL
+                                                              : PART_OPENS};
+    add_part(t, part);
     if (p < end)
         add_within(t, &part, p, end);
     return (size_t)(end + 1 - text);
 }
 
-static struct template parse(const char *text, bool is_line)
+static struct template parse(struct arena *arena, const char *text, bool is_line)
 {
-    struct template t = {NULL, 0};
-    OWNED_BUFFER literal = BUFFER_INIT;
+    struct parsing t = {arena, {.is_line = is_line}, BUFFER_INIT};
     for (const char *p = text; *p;) {
-        const size_t placeholder = *p == '{' ? read_placeholder(p, is_line, &t, &literal) : 0;
+        const size_t placeholder = *p == '{' ? read_placeholder(&t, p) : 0;
         if (placeholder > 0) {
             p += placeholder;
         } else if (p[0] == '$' && p[1] == '{') {
-            buffer_add_text(&literal, "${");
+            buffer_add_text(&t.literal, "${");
             p += 2;
         } else {
-            buffer_add_char(&literal, *p);
+            buffer_add_char(&t.literal, *p);
             p += p[0] == '{' && p[1] == '{' ? 2 : 1;
         }
     }
-    if (literal.length > 0)
-        add_part(&t, &(struct template_part){.text = buffer_take(&literal)});
-    return t;
+    end_literal(&t, PART_ALWAYS);
+    buffer_free(&t.literal);
+    return t.t;
 }
 
-struct template template_parse(const char *text)
+struct template template_parse(struct arena *p, const char *text)
 {
-    return parse(text, false);
+    return parse(p, text, false);
 }
 
-struct template template_parse_line(const char *text)
+struct template template_parse_line(struct arena *p, const char *text)
 {
-    return parse(text, true);
+    return parse(p, text, true);
 }
 
 void template_add_part(const struct template_part *part, struct buffer *out)
@@ -130,14 +147,6 @@ void template_add_part(const struct template_part *part, struct buffer *out)
     else
         buffer_printf(out, "{%s%s%s%s", part->text, part->is_raw ? "!r" : "", part->option ? "?" : "",
                       part->option == PART_OPENS ? "" : "}");
-}
-
-void template_free(struct template *t)
-{
-    for (size_t i = 0; i < t->count; i++)
-        free(t->parts[i].text);
-    free(t->parts);
-    *t = (struct template){NULL, 0};
 }
 
 char *template_misspelt(const char *text)

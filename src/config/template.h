@@ -7,6 +7,8 @@
 #include <stddef.h>
 
 #include "util/buffer.h"
+#include "util/memory.h"
+#include "util/shell.h"
 
 enum template_option {
     PART_ALWAYS = 0,
@@ -21,20 +23,23 @@ struct template_part {
     int is_placeholder;
     int is_raw; /* "{name!r}" of a line for the shell */
     enum template_option option;
+    int slot;               /* of a placeholder: what it stands for, to those who resolve it */
+    struct shell_spot spot; /* of a placeholder in a line for the shell: where its value stands */
 };
 
 struct template
 {
     struct template_part *parts;
     size_t count;
+    bool is_line;     /* for the shell */
+    bool has_options; /* some part is optional */
 };
 
-/* Never fails: every text is a template. Released with template_free. */
-struct template template_parse(const char *text);
+/* Never fails: every text is a template. What it has is the arena's. */
+struct template template_parse(struct arena *p, const char *text);
 
 /* The same of a line for the shell, where "{name!r}" is a placeholder whose value is not quoted. */
-struct template template_parse_line(const char *text);
-void template_free(struct template *t);
+struct template template_parse_line(struct arena *p, const char *text);
 
 /* Appends a part as it is written. */
 void template_add_part(const struct template_part *part, struct buffer *out);

@@ -451,14 +451,14 @@ void starter_start(struct starter *s, struct running_attempt *f)
 /* --- whether the first can start --- */
 
 /* The text where it is the same for every job, the caller's; else NULL. */
-static char *text_of_all(const struct space *space, const struct job_text *t)
+static char *text_of_all(const struct space *space, const struct template *t)
 {
     const char *path = space->sweep->path, *slash = strrchr(path, '/');
     struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; i < t->template.count; i++) {
-        if (!t->template.parts[i].is_placeholder) {
-            buffer_add_text(&b, t->template.parts[i].text);
-        } else if (t->slots[i] == -(int)RUNTIME_CONFIG_DIR && !t->template.parts[i].option) {
+    for (size_t i = 0; i < t->count; i++) {
+        if (!t->parts[i].is_placeholder) {
+            buffer_add_text(&b, t->parts[i].text);
+        } else if (t->parts[i].slot == -(int)RUNTIME_CONFIG_DIR && !t->parts[i].option) {
             buffer_add(&b, slash ? path : ".", slash ? (size_t)(slash - path) : 1);
         } else {
             buffer_free(&b);

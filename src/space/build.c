@@ -729,7 +729,6 @@ void space_free(struct space *space)
 {
     if (!space)
         return;
-    job_texts_free(space);
     formulas_free(space);
     order_free(space);
     free(space->job_ranks);

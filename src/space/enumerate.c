@@ -41,12 +41,12 @@ struct loader {
     struct enumeration *out;
 };
 
-static void add_template(const struct job_text *t, struct buffer *b)
+static void add_template(const struct template *t, struct buffer *b)
 {
-    for (size_t i = 0; i < t->template.count; i++)
-        template_add_part(&t->template.parts[i], b);
+    for (size_t i = 0; i < t->count; i++)
+        template_add_part(&t->parts[i], b);
     /* As versions that did not quote had no such line. */
-    if (t->spots)
+    if (t->is_line)
         buffer_add_text(b, "\nquoted");
     buffer_add_char(b, '\0');
 }

@@ -75,6 +75,7 @@ struct normal {
     const struct sweep *sweep;
     struct buffer text;
     size_t last;
+    struct arena arena; /* of the pieces */
 };
 
 static void cut(struct normal *n, size_t length)
@@ -87,7 +88,7 @@ static void cut(struct normal *n, size_t length)
 /* An option whose value is the next piece goes with it. */
 static void add_piece(struct normal *n, const char *piece, char before)
 {
-    struct template t = template_parse_line(piece);
+    const struct template t = template_parse_line(&n->arena, piece);
     const char *option = n->text.data && n->last < n->text.length ? n->text.data + n->last + 1 : "";
     if (gives_was(n->sweep, &t)) {
         if (option[0] == '-' && !strpbrk(option, "={"))
@@ -97,7 +98,6 @@ static void add_piece(struct normal *n, const char *piece, char before)
         buffer_add_char(&n->text, before);
         add_renamed(n->sweep, &t, &n->text);
     }
-    template_free(&t);
 }
 
 static void add_text(struct normal *n, const char *text)
@@ -117,14 +117,14 @@ static char *normal_text(const struct sweep *s, const cJSON *part)
     cJSON_ArrayForEach(item, part)
     {
         /* A setting, or a word. */
-        struct template t = template_parse(item->valuestring);
+        const struct template t = template_parse(&n.arena, item->valuestring);
         if (!item->string || !gives_was(s, &t)) {
             if (item->string)
                 buffer_printf(&n.text, "\n%s=", item->string);
             add_text(&n, item->valuestring);
         }
-        template_free(&t);
     }
+    arena_free(&n.arena);
     return buffer_take(&n.text);
 }
 

@@ -9,29 +9,17 @@
 static const unsigned char no_spec[16];
 
 /* Every part ends with a NUL, so that ["ab", "c"] and ["a", "bc"] differ. */
-static void add_text(const struct job_text *t, const struct value *values, struct buffer *out)
-{
-    job_text_render(t, values, NULL, out);
-    buffer_add_char(out, '\0');
-}
-
 void identity_add_given(const struct space *space, const struct value *values, struct buffer *out)
 {
-    for (size_t i = 0; i < space->command.count; i++)
-        job_text_add_words(&space->command.items[i], values, NULL, out);
+    job_texts_add(&space->command, values, NULL, out, NULL);
     buffer_add_char(out, '\0');
-    for (size_t i = 0; i < space->sweep->job.environment_count; i++) {
-        if (job_text_is_left_out(&space->environment.items[i], values, NULL))
-            continue;
-        buffer_add_text(out, space->sweep->job.environment[i].name);
-        buffer_add_char(out, '=');
-        add_text(&space->environment.items[i], values, out);
-    }
+    job_texts_add(&space->environment, values, NULL, out, NULL);
     buffer_add_char(out, '\0');
-    add_text(&space->directory, values, out);
+    job_text_render(&space->directory, values, NULL, out);
+    buffer_add_char(out, '\0');
     job_files_add_identity(space, values, out);
     for (size_t i = 0; i < space->fixture_count; i++)
-        fixture_texts_add(&space->fixtures[i], values, NULL, out);
+        fixture_texts_add(&space->fixtures[i], values, out);
 }
 
 struct hash128 identity_job_key(const struct space *space, const void *const *hashes, const struct value *values,

@@ -43,12 +43,13 @@ static int add_placeholder(struct space *space, const char *name, bool is_derive
             space->placeholders[i].is_optional &= is_optional;
             return (int)i;
         }
-    *array_add(space->placeholders, space->placeholder_count) = (struct placeholder){arena_text(&space->arena, name),
-                                                                                     index,
-                                                                                     is_derived,
-                                                                                     key && key->is_bool,
-                                                                                     key && key->has_list,
-                                                                                     is_optional};
+    *arena_add(&space->arena, space->placeholders, space->placeholder_count) =
+        (struct placeholder){arena_text(&space->arena, name),
+                             index,
+                             is_derived,
+                             key && key->is_bool,
+                             key && key->has_list,
+                             is_optional};
     return (int)space->placeholder_count - 1;
 }
 
@@ -138,23 +139,22 @@ static const char *beside(const struct template *t, size_t part, int step)
 static void check_program(const struct space *space, const struct position *at, struct problems *problems)
 {
     for (size_t i = 0; i < space->command.count; i++)
-        for (size_t k = 0; k < space->command.items[i].template.count; k++)
-            if (space->command.items[i].template.parts[k].option == PART_ALWAYS)
+        for (size_t k = 0; k < space->command.items[i].count; k++)
+            if (space->command.items[i].parts[k].option == PART_ALWAYS)
                 return;
     if (space->command.count > 0)
         problems_add(problems, *at, "every word of the command may be left out; write the program without \"?\"");
 }
 
-static void find_spots(struct job_text *t)
+static void find_spots(struct template *t)
 {
     struct shell_line line = SHELL_LINE_INIT;
-    t->spots = xcalloc(t->template.count, sizeof *t->spots);
-    for (size_t i = 0; i < t->template.count; i++) {
-        const struct template_part *part = &t->template.parts[i];
+    for (size_t i = 0; i < t->count; i++) {
+        struct template_part *part = &t->parts[i];
         if (part->option == PART_OPENS || part->option == PART_CLOSES)
             continue;
         if (part->is_placeholder)
-            t->spots[i] = shell_line_put(&line, beside(&t->template, i, -1), beside(&t->template, i, 1));
+            part->spot = shell_line_put(&line, beside(t, i, -1), beside(t, i, 1));
         else
             shell_line_read(&line, part->text);
     }
@@ -163,32 +163,28 @@ static void find_spots(struct job_text *t)
 /* A name within an optional part would be left out, or needed, by a key that is not its own. */
 static void refuse_names_within(const char *text, const struct position *at, struct problems *problems)
 {
-    struct template within = template_parse(text);
+    struct arena scratch = {0};
+    const struct template within = template_parse(&scratch, text);
     for (size_t i = 0; i < within.count; i++)
         if (within.parts[i].is_placeholder)
             problems_add(problems, *at,
                          "{%s} stands within another placeholder, where only {} is replaced; write it beside that",
                          within.parts[i].text);
-    template_free(&within);
+    arena_free(&scratch);
 }
 
-static struct job_text compile(struct space *space, struct template parsed, const struct position *at,
-                               struct problems *problems)
+static void compile(struct space *space, struct template *t, const struct position *at, struct problems *problems)
 {
-    struct job_text t = {.template = parsed};
-    t.slots = xcalloc(t.template.count, sizeof *t.slots);
-    for (size_t i = 0, opened = 0; i < t.template.count; i++) {
-        const struct template_part *part = &t.template.parts[i];
-        t.has_options |= part->option != PART_ALWAYS;
+    for (size_t i = 0, opened = 0; i < t->count; i++) {
+        struct template_part *part = &t->parts[i];
         opened = part->option == PART_OPENS ? i : opened;
         if (!part->is_placeholder)
             space->needs_job_dir |= strstr(part->text, "MESHSWEEP_JOB_DIR") != NULL;
         if (part->is_placeholder)
-            t.slots[i] = part->option == PART_WITHIN ? t.slots[opened] : resolve(space, part, at, problems);
+            part->slot = part->option == PART_WITHIN ? t->parts[opened].slot : resolve(space, part, at, problems);
         else if (part->option == PART_WITHIN)
             refuse_names_within(part->text, at, problems);
     }
-    return t;
 }
 
 /* What texts are compiled for: the job, or a fixture (`of`), whose texts may use less. */
@@ -198,13 +194,15 @@ struct compiling {
     struct problems *problems;
 };
 
-static void check_text(const struct compiling *c, const struct job_text *t, const struct position *at);
+static void check_text(const struct compiling *c, const struct template *t, const struct position *at);
 
-/* `is_line`: it is a line for the shell. To be released with job_text_free. */
-static struct job_text compile_text(const struct compiling *c, const char *text, bool is_line,
+/* `is_line`: it is a line for the shell. */
+static struct template compile_text(const struct compiling *c, const char *text, bool is_line,
                                     const struct position *at)
 {
-    struct job_text t = compile(c->space, is_line ? template_parse_line(text) : template_parse(text), at, c->problems);
+    struct arena *arena = &c->space->arena;
+    struct template t = is_line ? template_parse_line(arena, text) : template_parse(arena, text);
+    compile(c->space, &t, at, c->problems);
     if (is_line)
         find_spots(&t);
     if (c->of)
@@ -216,17 +214,17 @@ static struct job_text compile_text(const struct compiling *c, const char *text,
 static struct job_texts compile_words(const struct compiling *c, char *const *words, bool is_line,
                                       const struct position *at)
 {
-    struct job_texts texts = {NULL, 0};
+    struct job_texts texts = {NULL, 0, NULL};
     for (char *const *word = words; word && *word; word++) {
-        const struct job_text t = compile_text(c, *word, is_line && texts.count == 2, at);
-        *array_add(texts.items, texts.count) = t;
+        const struct template t = compile_text(c, *word, is_line && texts.count == 2, at);
+        *arena_add(&c->space->arena, texts.items, texts.count) = t;
     }
     return texts;
 }
 
 static struct job_texts compile_settings(const struct compiling *c, const struct setting *settings, size_t count)
 {
-    struct job_texts texts = {xcalloc(count, sizeof *texts.items), count};
+    struct job_texts texts = {arena_keep(&c->space->arena, xcalloc(count, sizeof *texts.items)), count, settings};
     for (size_t i = 0; i < count; i++)
         texts.items[i] = compile_text(c, settings[i].value, false, &settings[i].at);
     return texts;
@@ -236,26 +234,13 @@ char **job_texts_command(const struct space *space)
 {
     char **words = xcalloc(space->command.count + 1, sizeof *words);
     for (size_t i = 0; i < space->command.count; i++) {
-        const struct template *t = &space->command.items[i].template;
+        const struct template *t = &space->command.items[i];
         struct buffer word = BUFFER_INIT;
         for (size_t k = 0; k < t->count; k++)
             template_add_part(&t->parts[k], &word);
         words[i] = buffer_take(&word);
     }
     return words;
-}
-
-static void job_text_free(struct job_text *t)
-{
-    template_free(&t->template);
-    free_all(t->slots, t->spots);
-}
-
-static void texts_free(struct job_texts *texts)
-{
-    for (size_t i = 0; i < texts->count; i++)
-        job_text_free(&texts->items[i]);
-    free(texts->items);
 }
 
 /* --- rendering --- */
@@ -267,71 +252,59 @@ struct rendering {
     const struct value *element; /* stands for every value of an optional part; NULL: none does */
 };
 
-static void add_quoted(const struct job_text *t, size_t part, const char *text, struct buffer *out)
+static void add_part(const struct template *t, size_t part, const struct rendering *r, struct buffer *out)
 {
-    if (t->spots && !t->template.parts[part].is_raw)
-        shell_add_value(out, text, t->spots[part]);
-    else
-        buffer_add_text(out, text);
-}
-
-static void add_value(const struct job_text *t, size_t part, const struct value *value, struct buffer *out)
-{
+    const struct template_part *p = &t->parts[part];
+    const bool is_quoted = t->is_line && !p->is_raw;
     OWNED_BUFFER text = BUFFER_INIT;
-    if (!t->spots || t->template.parts[part].is_raw) {
-        value_add_text(value, out);
-        return;
-    }
-    value_add_text(value, &text);
-    shell_add_value(out, buffer_text(&text), t->spots[part]);
-}
-
-static void add_part(const struct job_text *t, size_t part, const struct rendering *r, struct buffer *out)
-{
-    const struct template_part *p = &t->template.parts[part];
     if (!p->is_placeholder)
         buffer_add_text(out, p->text);
-    else if (t->slots[part] >= 0)
-        add_value(t, part, r->element ? r->element : &r->values[t->slots[part]], out);
-    else if (r->runtime && r->runtime[-t->slots[part]])
-        add_quoted(t, part, r->runtime[-t->slots[part]], out);
-    else
-        template_add_part(&(struct template_part){p->text, 1, p->is_raw, PART_ALWAYS}, out);
+    else if (p->slot >= 0)
+        value_add_text(r->element ? r->element : &r->values[p->slot], is_quoted ? &text : out);
+    else if (r->runtime && r->runtime[-p->slot])
+        buffer_add_text(is_quoted ? &text : out, r->runtime[-p->slot]);
+    else {
+        template_add_part(&(struct template_part){.text = p->text, .is_placeholder = 1, .is_raw = p->is_raw}, out);
+        return;
+    }
+    if (p->is_placeholder && is_quoted)
+        shell_add_value(out, buffer_text(&text), p->spot);
 }
 
 /* Returns the index of the last part of the optional part that begins there. */
-static size_t end_of_option(const struct job_text *t, size_t first)
+static size_t end_of_option(const struct template *t, size_t first)
 {
     size_t last = first;
-    while (t->template.parts[first].option == PART_OPENS && t->template.parts[last].option != PART_CLOSES)
+    while (t->parts[first].option == PART_OPENS && t->parts[last].option != PART_CLOSES)
         last++;
     return last;
 }
 
-static bool is_absent(const struct job_text *t, size_t part, const struct rendering *r)
+static bool is_absent(const struct template *t, size_t part, const struct rendering *r)
 {
-    const int slot = t->slots[part];
+    const int slot = t->parts[part].slot;
     if (slot == SLOT_ABSENT)
         return true;
     return slot >= 0 ? r->values[slot].kind == VALUE_NULL : r->runtime && !r->runtime[-slot];
 }
 
-static void add_parts(const struct job_text *t, size_t first, size_t last, const struct rendering *r,
+static void add_parts(const struct template *t, size_t first, size_t last, const struct rendering *r,
                       struct buffer *out)
 {
     for (size_t i = first; i <= last; i++)
-        if (t->template.parts[i].option != PART_OPENS && t->template.parts[i].option != PART_CLOSES)
+        if (t->parts[i].option != PART_OPENS && t->parts[i].option != PART_CLOSES)
             add_part(t, i, r, out);
 }
 
 /* Adds an optional part, with `ending` behind it; for a list once per element, unless `ending` is -1. false: it is left
  * out. */
-static bool add_option(const struct job_text *t, size_t first, size_t last, const struct rendering *r, int ending,
+static bool add_option(const struct template *t, size_t first, size_t last, const struct rendering *r, int ending,
                        struct buffer *out)
 {
     if (is_absent(t, first, r))
         return false;
-    const struct value *value = t->slots[first] >= 0 ? &r->values[t->slots[first]] : NULL;
+    const int slot = t->parts[first].slot;
+    const struct value *value = slot >= 0 ? &r->values[slot] : NULL;
     if (ending < 0 || !value || value->kind != VALUE_JSON || value->text[0] != '[') {
         add_parts(t, first, last, r, out);
         if (ending >= 0)
@@ -357,28 +330,28 @@ static void cut(struct buffer *out, size_t bytes)
 
 /* An optional part within a text: the index of its last. Where it stands between blanks, a line has one word per
  * element of a list, and what is left out takes a blank along: `*skip` bytes of what follows. */
-static size_t add_option_within(const struct job_text *t, size_t first, const struct rendering *r, size_t start,
+static size_t add_option_within(const struct template *t, size_t first, const struct rendering *r, size_t start,
                                 size_t *skip, struct buffer *out)
 {
     const size_t last = end_of_option(t, first);
-    const struct template_part *next = last + 1 < t->template.count ? &t->template.parts[last + 1] : NULL;
+    const struct template_part *next = last + 1 < t->count ? &t->parts[last + 1] : NULL;
     const bool is_first = out->length == start;
     const bool is_alone = (is_first || out->data[out->length - 1] == ' ') &&
                           (!next || (next->option == PART_ALWAYS && !next->is_placeholder && next->text[0] == ' '));
-    const bool is_there = add_option(t, first, last, r, t->spots && is_alone ? ' ' : -1, out);
-    if (is_alone && (is_there ? t->spots != NULL : !is_first))
+    const bool is_there = add_option(t, first, last, r, t->is_line && is_alone ? ' ' : -1, out);
+    if (is_alone && (is_there ? t->is_line : !is_first))
         cut(out, 1);
     *skip = is_alone && !is_there && is_first && next;
     return last;
 }
 
-void job_text_render(const struct job_text *t, const struct value *values, const char *const *runtime,
+void job_text_render(const struct template *t, const struct value *values, const char *const *runtime,
                      struct buffer *out)
 {
     const struct rendering r = {values, runtime, NULL};
     const size_t start = out->length;
-    for (size_t i = 0, skip = 0; i < t->template.count; i++) {
-        const struct template_part *part = &t->template.parts[i];
+    for (size_t i = 0, skip = 0; i < t->count; i++) {
+        const struct template_part *part = &t->parts[i];
         if (part->option != PART_ALWAYS)
             i = add_option_within(t, i, &r, start, &skip, out);
         else if (!part->is_placeholder)
@@ -389,23 +362,30 @@ void job_text_render(const struct job_text *t, const struct value *values, const
     }
 }
 
-bool job_text_is_left_out(const struct job_text *t, const struct value *values, const char *const *runtime)
+bool job_text_is_left_out(const struct template *t, const struct value *values, const char *const *runtime)
 {
     const struct rendering r = {values, runtime, NULL};
     if (!t->has_options)
         return false;
-    for (size_t i = 0; i < t->template.count; i = end_of_option(t, i) + 1)
-        if (t->template.parts[i].option == PART_ALWAYS || !is_absent(t, i, &r))
+    for (size_t i = 0; i < t->count; i = end_of_option(t, i) + 1)
+        if (t->parts[i].option == PART_ALWAYS || !is_absent(t, i, &r))
             return false;
     return true;
 }
 
-void job_text_add_words(const struct job_text *t, const struct value *values, const char *const *runtime,
-                        struct buffer *out)
+char *job_text_text(const struct template *t, const struct value *values, const char *const *runtime)
+{
+    struct buffer b = BUFFER_INIT;
+    job_text_render(t, values, runtime, &b);
+    return t->count ? buffer_take(&b) : NULL;
+}
+
+static void add_words(const struct template *t, const struct value *values, const char *const *runtime,
+                      struct buffer *out)
 {
     const struct rendering r = {values, runtime, NULL};
     const size_t last = t->has_options ? end_of_option(t, 0) : 0;
-    if (t->has_options && !t->spots && t->template.parts[0].option && last + 1 == t->template.count) {
+    if (t->has_options && !t->is_line && t->parts[0].option && last + 1 == t->count) {
         add_option(t, 0, last, &r, '\0', out);
         return;
     }
@@ -415,31 +395,31 @@ void job_text_add_words(const struct job_text *t, const struct value *values, co
     buffer_add_char(out, '\0');
 }
 
-void job_texts_add_words(const struct job_texts *texts, const struct value *values, const char *const *runtime,
-                         struct string_list *out)
+void job_texts_add(const struct job_texts *texts, const struct value *values, const char *const *runtime,
+                   struct buffer *out, struct string_list *unset)
 {
     for (size_t i = 0; i < texts->count; i++) {
-        OWNED_BUFFER b = BUFFER_INIT;
-        job_text_add_words(&texts->items[i], values, runtime, &b);
-        for (size_t at = 0; at < b.length; at += strlen(b.data + at) + 1)
-            string_list_add(out, xstrdup(b.data + at));
+        const struct template *t = &texts->items[i];
+        if (!texts->settings)
+            add_words(t, values, runtime, out);
+        else if (!job_text_is_left_out(t, values, runtime)) {
+            buffer_printf(out, "%s=", texts->settings[i].name);
+            job_text_render(t, values, runtime, out);
+            buffer_add_char(out, '\0');
+        } else if (unset)
+            string_list_add(unset, xstrdup(texts->settings[i].name));
     }
 }
 
-void job_texts_add_settings(const struct job_texts *texts, const struct setting *settings, const struct value *values,
-                            const char *const *runtime, struct string_list *out, struct string_list *unset)
+char **job_texts_list(const struct job_texts *texts, const struct value *values, const char *const *runtime,
+                      struct string_list *unset)
 {
-    for (size_t i = 0; i < texts->count; i++) {
-        struct buffer setting = BUFFER_INIT;
-        if (job_text_is_left_out(&texts->items[i], values, runtime)) {
-            if (unset)
-                string_list_add(unset, xstrdup(settings[i].name));
-            continue;
-        }
-        buffer_printf(&setting, "%s=", settings[i].name);
-        job_text_render(&texts->items[i], values, runtime, &setting);
-        string_list_add(out, buffer_take(&setting));
-    }
+    OWNED_BUFFER b = BUFFER_INIT;
+    struct string_list list = STRING_LIST_INIT;
+    job_texts_add(texts, values, runtime, &b, unset);
+    for (size_t at = 0; at < b.length; at += strlen(b.data + at) + 1)
+        string_list_add(&list, xstrdup(b.data + at));
+    return string_list_take(&list);
 }
 
 /* --- fixtures: compiling --- */
@@ -450,16 +430,16 @@ static bool is_per(const struct space_fixture *f, int placeholder)
 }
 
 /* Checks what stands in a text of the fixture, besides keys of `per`. */
-static void check_text(const struct compiling *c, const struct job_text *t, const struct position *at)
+static void check_text(const struct compiling *c, const struct template *t, const struct position *at)
 {
     const struct space *space = c->space;
     const struct space_fixture *f = c->of;
     struct problems *problems = c->problems;
     const int own = (int)(f->config - space->sweep->fixtures), dir = (int)RUNTIME_FIXTURE(space, own) + 1;
-    for (size_t i = 0; i < t->template.count; i++) {
-        const int slot = t->slots[i];
-        const char *name = t->template.parts[i].text;
-        if (!t->template.parts[i].is_placeholder)
+    for (size_t i = 0; i < t->count; i++) {
+        const int slot = t->parts[i].slot;
+        const char *name = t->parts[i].text;
+        if (!t->parts[i].is_placeholder)
             continue;
         if (slot >= 0 && (size_t)slot < space->placeholder_count) {
             const struct placeholder *p = &space->placeholders[slot];
@@ -485,29 +465,28 @@ static void compile_per(struct space *space, struct space_fixture *f, struct pro
 {
     const struct compiling c = {space, NULL, problems};
     const struct word_list *per = &f->config->per;
-    f->per = xcalloc(per->count, sizeof *f->per);
+    f->per = arena_keep(&space->arena, xcalloc(per->count, sizeof *f->per));
     for (size_t i = 0; i < per->count; i++) {
         OWNED char *placeholder = xasprintf("{%s?}", per->items[i].text);
-        struct job_text t = {0};
+        struct template t = {0};
         const size_t before = problems->found;
         size_t index;
         const enum resolution found = names_resolve(&space->names, per->items[i].text, &index);
         if (found == RESOLVED_KEY || found == RESOLVED_DERIVED) {
             t = compile_text(&c, placeholder, false, &per->items[i].at);
-            f->per[i] = t.slots[0];
+            f->per[i] = t.parts[0].slot;
         } else if (!names_excused(&space->names, per->items[i].text)) {
             OWNED char *hint = names_hint(&space->names, per->items[i].text, NULL, 0);
             problems_add(problems, per->items[i].at, "per: there is no key \"%s\"%s", per->items[i].text, hint);
         }
-        if (problems->found > before || !t.slots)
+        if (problems->found > before || !t.parts)
             f->per[i] = -1;
-        job_text_free(&t);
     }
 }
 
-static bool text_uses(const struct job_text *t, int placeholder)
+static bool text_uses(const struct template *t, int placeholder)
 {
-    return ANY(i, t->template.count, t->template.parts[i].is_placeholder && t->slots[i] == placeholder);
+    return ANY(i, t->count, t->parts[i].is_placeholder && t->parts[i].slot == placeholder);
 }
 
 static bool start_uses(const struct space_fixture *f, int placeholder)
@@ -562,7 +541,7 @@ static void compile_fixture(struct space *space, struct space_fixture *f, struct
 static void compile_fixtures(struct space *space, struct problems *problems)
 {
     space->fixture_count = space->sweep->fixture_count;
-    space->fixtures = xcalloc(space->fixture_count, sizeof *space->fixtures);
+    space->fixtures = arena_keep(&space->arena, xcalloc(space->fixture_count, sizeof *space->fixtures));
     for (size_t i = 0; i < space->fixture_count; i++) {
         space->fixtures[i].config = &space->sweep->fixtures[i];
         compile_fixture(space, &space->fixtures[i], problems);
@@ -571,45 +550,16 @@ static void compile_fixtures(struct space *space, struct problems *problems)
 
 /* --- fixtures: rendering --- */
 
-char **fixture_texts_words(const struct space_fixture *f, enum fixture_act act, const struct value *values,
-                           const char *const *runtime)
+void fixture_texts_add(const struct space_fixture *f, const struct value *values, struct buffer *out)
 {
-    struct string_list words = STRING_LIST_INIT;
-    job_texts_add_words(&f->words[act], values, runtime, &words);
-    return string_list_take(&words);
-}
-
-char **fixture_texts_environment(const struct space_fixture *f, const struct value *values, const char *const *runtime)
-{
-    struct string_list settings = STRING_LIST_INIT;
-    job_texts_add_settings(&f->environment, f->config->environment, values, runtime, &settings, NULL);
-    return string_list_take(&settings);
-}
-
-char *fixture_texts_directory(const struct space_fixture *f, const struct value *values, const char *const *runtime)
-{
-    struct buffer b = BUFFER_INIT;
-    job_text_render(&f->directory, values, runtime, &b);
-    return f->config->directory ? buffer_take(&b) : NULL;
-}
-
-static void add_strings(char **strings, struct buffer *out)
-{
-    for (char **p = strings; *p; p++)
-        buffer_add(out, *p, strlen(*p) + 1);
-    buffer_add_char(out, '\0');
-    strings_free(strings);
-}
-
-void fixture_texts_add(const struct space_fixture *f, const struct value *values, const char *const *runtime,
-                       struct buffer *out)
-{
-    OWNED char *given = fixture_texts_given(f, values), *directory = fixture_texts_directory(f, values, runtime);
+    const struct job_texts *const texts[] = {&f->words[FIXTURE_START], &f->words[FIXTURE_BETWEEN], &f->environment};
+    OWNED char *given = fixture_texts_given(f, values), *directory = job_text_text(&f->directory, values, NULL);
     buffer_add(out, f->config->name, strlen(f->config->name) + 1);
     buffer_add(out, given, strlen(given) + 1);
-    add_strings(fixture_texts_words(f, FIXTURE_START, values, runtime), out);
-    add_strings(fixture_texts_words(f, FIXTURE_BETWEEN, values, runtime), out);
-    add_strings(fixture_texts_environment(f, values, runtime), out);
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        job_texts_add(texts[i], values, NULL, out, NULL);
+        buffer_add_char(out, '\0');
+    }
     if (directory)
         buffer_add(out, directory, strlen(directory) + 1);
 }
@@ -679,7 +629,7 @@ char *fixture_texts_order(const struct space *space)
 
 struct space_file {
     const struct job_file *file;
-    struct job_text text; /* of a template */
+    struct template text; /* of the format "text" */
     struct doc base;      /* of others */
     int *slots;           /* per change: into space->placeholders; -1: its value is given */
     enum doc_kind *were;  /* per change: what the base has there; 0: nothing */
@@ -693,7 +643,7 @@ static bool has_text(const struct space_file *f)
 
 /* --- reading --- */
 
-static bool read_base(const struct space *space, struct space_file *f, struct problems *problems)
+static bool read_base(struct space *space, struct space_file *f, struct problems *problems)
 {
     const struct job_file *file = f->file;
     const enum file_format format = (enum file_format)file->format;
@@ -706,6 +656,8 @@ static bool read_base(const struct space *space, struct space_file *f, struct pr
         problems_add(problems, (struct position){NULL, 0, 0}, "%s", why.text);
     else if (rc < 0)
         problems_add(problems, file->base_at, "[[job.file]] base: %s", why.text);
+    else
+        arena_take(&space->arena, &f->base.arena);
     return rc == 0;
 }
 
@@ -746,8 +698,8 @@ static void compile_changes(struct space *space, struct space_file *f, struct pr
 {
     const struct job_file *file = f->file;
     OWNED struct doc_change *changes = xcalloc(file->change_count + 1, sizeof *changes);
-    f->slots = xcalloc(file->change_count + 1, sizeof *f->slots);
-    f->were = xcalloc(file->change_count + 1, sizeof *f->were);
+    f->slots = arena_keep(&space->arena, xcalloc(file->change_count + 1, sizeof *f->slots));
+    f->were = arena_keep(&space->arena, xcalloc(file->change_count + 1, sizeof *f->were));
     OWNED_BUFFER rest = BUFFER_INIT;
     for (size_t i = 0; i < file->change_count; i++) {
         const struct file_change *c = &file->changes[i];
@@ -766,7 +718,7 @@ static void compile_changes(struct space *space, struct space_file *f, struct pr
 static void compile_files(struct space *space, struct problems *problems)
 {
     const struct job_config *job = &space->sweep->job;
-    space->files = xcalloc(job->file_count + 1, sizeof *space->files);
+    space->files = arena_keep(&space->arena, xcalloc(job->file_count + 1, sizeof *space->files));
     space->file_count = job->file_count;
     for (size_t i = 0; i < job->file_count; i++) {
         struct space_file *f = &space->files[i];
@@ -894,27 +846,4 @@ void job_texts_compile(struct space *space, char *const *command, bool is_line, 
         space->directory = compile_text(&c, job->directory, false, &job->command.at);
     compile_files(space, problems);
     compile_fixtures(space, problems);
-}
-
-void job_texts_free(struct space *space)
-{
-    texts_free(&space->command);
-    texts_free(&space->environment);
-    texts_free(&space->profile);
-    job_text_free(&space->directory);
-    for (size_t i = 0; i < space->file_count; i++) {
-        struct space_file *f = &space->files[i];
-        job_text_free(&f->text);
-        document_free(&f->base);
-        free_all(f->slots, f->were);
-    }
-    for (size_t i = 0; i < space->fixture_count; i++) {
-        struct space_fixture *f = &space->fixtures[i];
-        for (int act = 0; act < FIXTURE_ACTS; act++)
-            texts_free(&f->words[act]);
-        texts_free(&f->environment);
-        job_text_free(&f->directory);
-        free(f->per);
-    }
-    free_all(space->files, space->fixtures, space->placeholders);
 }

@@ -13,7 +13,6 @@
  * path or expression of a file that does not resolve; a key in `per` of a fixture that there is none of or that nothing
  * of its start uses, and one with several values that the start uses and `per` lacks. */
 void job_texts_compile(struct space *space, char *const *command, bool is_line, struct problems *problems);
-void job_texts_free(struct space *space);
 
 /* The words of the command as they are written, NULL-terminated; the caller's. */
 char **job_texts_command(const struct space *space);
@@ -22,38 +21,31 @@ char **job_texts_command(const struct space *space);
  * enum runtime_name, then the paths of files, then as struct space_fixture says); where it is NULL they stay as
  * "{name}", which is how the identity wants them. What is optional and has no value is left out together with the
  * blank beside it. */
-void job_text_render(const struct job_text *t, const struct value *values, const char *const *runtime,
+void job_text_render(const struct template *t, const struct value *values, const char *const *runtime,
                      struct buffer *out);
 
 /* Returns whether the text is nothing but optional placeholders none of which has a value: the word or setting is not
  * there. */
-bool job_text_is_left_out(const struct job_text *t, const struct value *values, const char *const *runtime);
+bool job_text_is_left_out(const struct template *t, const struct value *values, const char *const *runtime);
 
-/* Appends the words that a word of the command becomes, each with a NUL behind it: one; none where it is left out; one
- * per element where it is one optional placeholder whose value is a list. */
-void job_text_add_words(const struct job_text *t, const struct value *values, const char *const *runtime,
-                        struct buffer *out);
+/* The text so, the caller's; NULL of an empty template. */
+char *job_text_text(const struct template *t, const struct value *values, const char *const *runtime);
 
-/* Adds those of all words; and "NAME=value" of all settings, of those that are left out the name to `unset` (NULL:
- * nowhere). */
-void job_texts_add_words(const struct job_texts *texts, const struct value *values, const char *const *runtime,
-                         struct string_list *out);
-void job_texts_add_settings(const struct job_texts *texts, const struct setting *settings, const struct value *values,
-                            const char *const *runtime, struct string_list *out, struct string_list *unset);
+/* Appends the words that each word becomes, with a NUL behind each of them: one; none where it is left out; one per
+ * element where it is one optional placeholder whose value is a list. Of settings "NAME=value" of each, and of those
+ * that are left out the name is added to `unset` (NULL: nowhere). */
+void job_texts_add(const struct job_texts *texts, const struct value *values, const char *const *runtime,
+                   struct buffer *out, struct string_list *unset);
+
+/* The same as a NULL-terminated list, the caller's. */
+char **job_texts_list(const struct job_texts *texts, const struct value *values, const char *const *runtime,
+                      struct string_list *unset);
 
 /* --- fixtures --- */
 
 /* Appends all that makes a start of it another one: its name, the values of `per`, and its start, between, env and cwd
- * as rendered (see job_text_render), each with a NUL behind it. */
-void fixture_texts_add(const struct space_fixture *f, const struct value *values, const char *const *runtime,
-                       struct buffer *out);
-
-/* The words of one of its commands and "NAME=value" of its env, NULL-terminated; its directory, NULL where none is
- * declared. All are the caller's. */
-char **fixture_texts_words(const struct space_fixture *f, enum fixture_act act, const struct value *values,
-                           const char *const *runtime);
-char **fixture_texts_environment(const struct space_fixture *f, const struct value *values, const char *const *runtime);
-char *fixture_texts_directory(const struct space_fixture *f, const struct value *values, const char *const *runtime);
+ * as rendered without runtime names (see job_text_render), each with a NUL behind it. */
+void fixture_texts_add(const struct space_fixture *f, const struct value *values, struct buffer *out);
 
 /* The values of `per`: {"tp":2}, and after its name for people: "server (tp=2)". The caller's. */
 char *fixture_texts_given(const struct space_fixture *f, const struct value *values);

@@ -121,19 +121,14 @@ int job_loader_read(struct job_loader *l, int64_t job_id, struct job_details *ou
 void launch_texts_render(const struct space *space, const struct job_details *job, const char *const *runtime,
                          struct launch_texts *out)
 {
-    struct string_list command = STRING_LIST_INIT, environment = STRING_LIST_INIT, unset = STRING_LIST_INIT;
-    job_texts_add_words(&space->command, job->values, runtime, &command);
-    job_texts_add_settings(&space->environment, space->sweep->job.environment, job->values, runtime, &environment,
-                           &unset);
-    OWNED_BUFFER directory = BUFFER_INIT;
-    const bool is_declared =
-        space->directory.template.count > 0 && !job_text_is_left_out(&space->directory, job->values, runtime);
-    job_text_render(&space->directory, job->values, runtime, &directory);
+    struct string_list unset = STRING_LIST_INIT;
+    const struct template *directory = &space->directory;
+    const bool is_there = !job_text_is_left_out(directory, job->values, runtime);
     *out = (struct launch_texts){
-        .command = string_list_take(&command),
-        .environment = string_list_take(&environment),
+        .command = job_texts_list(&space->command, job->values, runtime, NULL),
+        .environment = job_texts_list(&space->environment, job->values, runtime, &unset),
         .unset = string_list_take(&unset),
-        .directory = is_declared ? buffer_take(&directory) : NULL,
+        .directory = is_there ? job_text_text(directory, job->values, runtime) : NULL,
     };
 }
 
@@ -141,10 +136,11 @@ void launch_texts_profile(const struct space *space, const struct job_details *j
                           struct launch_texts *texts)
 {
     struct string_list words = STRING_LIST_INIT;
-    job_texts_add_words(&space->profile, job->values, runtime, &words);
-    for (char **word = texts->command; *word; word++)
+    OWNED char **prefix = job_texts_list(&space->profile, job->values, runtime, NULL), **command = texts->command;
+    for (char **word = prefix; *word; word++)
         string_list_add(&words, *word);
-    free(texts->command);
+    for (char **word = command; *word; word++)
+        string_list_add(&words, *word);
     texts->command = string_list_take(&words);
 }
 

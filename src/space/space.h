@@ -11,7 +11,6 @@
 #include "space/prediction.h"
 #include "store/changes.h"
 #include "util/memory.h"
-#include "util/shell.h"
 
 /* A rule in force, resolved. */
 struct space_rule {
@@ -57,19 +56,12 @@ enum runtime_name {
 /* Behind them, the path of a file that jobs are given, by its index in space->files. */
 #define RUNTIME_FILE(index) (RUNTIME_COUNT + 1 + (index))
 
-/* One text of the job with its placeholders resolved. */
-struct job_text {
-    struct template template;
-    int *slots;               /* per part: index into placeholders, -(enum runtime_name), -RUNTIME_FILE(…) or
-                               * SLOT_ABSENT */
-    struct shell_spot *spots; /* per part, of a line for the shell: where its value stands; NULL: it is none */
-    bool has_options;         /* some part is optional */
-};
-
-/* The words of a command, or the values of settings in their order. */
+/* The words of a command, or the values of settings in their order. The slot of a placeholder is an index into
+ * placeholders, -(enum runtime_name), -RUNTIME_FILE(…) or SLOT_ABSENT. */
 struct job_texts {
-    struct job_text *items;
+    struct template *items;
     size_t count;
+    const struct setting *settings; /* NULL: they are words */
 };
 
 /* Commands of a fixture. */
@@ -82,7 +74,7 @@ struct space_fixture {
     const struct fixture *config; /* borrowed from the sweep */
     struct job_texts words[FIXTURE_ACTS];
     struct job_texts environment; /* of config->environment */
-    struct job_text directory;    /* empty template when there is none */
+    struct template directory;    /* empty when there is none */
     int *per;                     /* into placeholders, as many as config->per */
 };
 
@@ -139,7 +131,7 @@ struct space {
     struct job_texts command;     /* without words: the sweep has none */
     struct job_texts environment; /* of sweep->job.environment */
     struct job_texts profile;     /* words that go before the command of the winner */
-    struct job_text directory;    /* empty template when there is none */
+    struct template directory;    /* empty when there is none */
     struct space_file *files;     /* space/job_texts.c, in the order of sweep->job.files */
     size_t file_count;
     struct space_fixture *fixtures;

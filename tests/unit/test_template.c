@@ -5,12 +5,11 @@
 /* Literals as they are, placeholders as <name>. */
 static char *show(const char *text)
 {
-    struct template t = template_parse(text);
+    HELD(arena) p = {0};
+    struct template t = template_parse(&p, text);
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < t.count; i++)
         buffer_printf(&b, t.parts[i].is_placeholder ? "<%s>" : "%s", t.parts[i].text);
-    template_free(&t);
-    assert_null(t.parts);
     return buffer_take(&b);
 }
 
@@ -42,7 +41,8 @@ TEST(template_parse__optional__text_with_its_value_or_nothing)
         {"{m ?}{?x}", "<0 {m ?}{?x}>"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(template) t = template_parse(cases[i][0]);
+        HELD(arena) p = {0};
+        struct template t = template_parse(&p, cases[i][0]);
         OWNED_BUFFER parts = BUFFER_INIT, written = BUFFER_INIT;
         for (size_t k = 0; k < t.count; k++) {
             buffer_printf(&parts, "<%d %s>", (int)t.parts[k].option, t.parts[k].text);
@@ -56,7 +56,8 @@ TEST(template_parse__optional__text_with_its_value_or_nothing)
 
 TEST(template_parse_line__raw__a_placeholder_in_a_line_alone)
 {
-    struct template t = template_parse_line("a {x!r}{y} {z!s}{!r}");
+    HELD(arena) p = {0};
+    struct template t = template_parse_line(&p, "a {x!r}{y} {z!s}{!r}");
     struct buffer b = BUFFER_INIT;
     assert_int_equal(t.count, 4);
     assert_true(t.parts[1].is_placeholder && t.parts[1].is_raw);
@@ -65,16 +66,15 @@ TEST(template_parse_line__raw__a_placeholder_in_a_line_alone)
         template_add_part(&t.parts[i], &b);
     assert_string_equal(buffer_text(&b), "a {x!r}{y} {z!s}{!r}");
     buffer_free(&b);
-    template_free(&t);
-    t = template_parse("{x!r}");
+    t = template_parse(&p, "{x!r}");
     assert_int_equal(t.count, 1);
     assert_false(t.parts[0].is_placeholder);
-    template_free(&t);
 }
 
 TEST(template_parse__literals__joined)
 {
-    HELD(template) t = template_parse("a{1}{{b${c}{d}");
+    HELD(arena) p = {0};
+    struct template t = template_parse(&p, "a{1}{{b${c}{d}");
     assert_int_equal(t.count, 2);
     assert_string_equal(t.parts[0].text, "a{1}{b${c}");
     assert_false(t.parts[0].is_placeholder);
