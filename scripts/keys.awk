@@ -33,8 +33,32 @@ function plain(value)
     return value ~ /^"/ ? unquoted(value) : value
 }
 
+# A number of a search: its unit, "SECONDS" may be any value that search.c understands.
+function search_row(name)
+{
+    return "{.name = \"" name "\", .types = " (field["search"] == "\"SECONDS\"" ? "~0u, .shown = TYPE_TIME" \
+        : "whole" in field ? "TYPE_NUMBER, .shown = TYPE_INT" : "TYPE_NUMBER") ", .files = DEFAULTS, .least = " \
+        field["least"] ", .most = " most_of() ", .read = read_number},"
+}
+
+function most_of()
+{
+    return "most" in field ? plain(field["most"]) : "SEARCH_ANY"
+}
+
+# Its id, key, unit, help, bounds, whether it is whole, and the default.
+function add_search_number(name,    id)
+{
+    id = toupper(name)
+    sub(/^SEARCH_/, "", id)
+    numbers = numbers " \\\n    ROW(" id ", \"" name "\", " field["search"] ", " field["means"] ", " field["least"] \
+        ", " most_of() ", " ("whole" in field ? "true" : "false") ", " plain(field["default"]) ")"
+}
+
 function row_of(table, name,    i, row)
 {
+    if ("search" in field)
+        return search_row(name)
     row = "{.name = \"" name "\", .types = " ("types" in field ? types_of(field["types"]) : type_of[form]) \
         ", .files = " ("files" in field ? unquoted(field["files"]) : unquoted(of[table, "files"]))
     if (form)
@@ -87,6 +111,8 @@ function add_members(table,    i)
             continue
         take(row_text[table, i])
         study(row_name[table, i])
+        if ("search" in field)
+            add_search_number(row_name[table, i])
         if (!form || "at" in field || member ~ /\./)
             continue
         add_member("as" in field ? unquoted(field["as"]) : member_type[forms[form]], member, unquoted(field["means"]))
@@ -95,6 +121,9 @@ function add_members(table,    i)
     }
     if (members)
         print "#define MEMBERS_OF_" toupper(table) " \\\n" members "\n"
+    if (numbers)
+        print "#define SEARCH_NUMBERS(ROW)" numbers "\n"
+    numbers = ""
 }
 
 # Kinds of rows: the types that a value may have, its form (schema.h) and the type of the member.
@@ -132,7 +161,7 @@ BEGIN {
     pointer_count = split("entries of table tables", pointers)
     text_count = split("what named", texts)
     split("least most default choices read each walk required entries of table tables what named types files have " \
-        "where as at means", names)
+        "where as at means search whole", names)
     for (i = 1; i in names; i++)
         is_known[names[i]] = 1
 }

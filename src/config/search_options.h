@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "config/key_members.h"
 #include "util/error.h"
 
 #define SEARCH_NOT_GIVEN (-1.0)
@@ -17,34 +18,8 @@
 #define SEARCH_ANY INFINITY
 #define SEARCH_SEED_MOST 9007199254740992.0 /* 2^53: what a double counts exactly to */
 
-/* The numbers: SEARCH_id, then as in struct search_number_row. */
-#define SEARCH_NUMBERS(ROW)                                                                                            \
-    ROW(MAX_TRIALS, "max_trials", "N", "trials in all; 0: no limit", 0, SEARCH_ANY, true, 64)                          \
-    ROW(MAX_CONCURRENT_TRIALS, "max_concurrent_trials", "N", "trials at a time", 1, SEARCH_ANY, true, 16)              \
-    ROW(MAX_SLOTS, "max_slots", "N", "devices in use at a time", 1, SEARCH_ANY, true, SEARCH_UNLIMITED)                \
-    ROW(EARLY_STOPPING, "early_stopping", "N", "end after N trials without a better one", 0, SEARCH_ANY, true,         \
-        SEARCH_UNLIMITED)                                                                                              \
-    ROW(RANDOM_SEED, "random_seed", "N", "of all draws", 0, SEARCH_SEED_MOST, true, 42)                                \
-    ROW(START_PROFILE_STEP, "start_profile_step", "N", "the first step that counts", 0, SEARCH_ANY, true,              \
-        SEARCH_NOT_GIVEN)                                                                                              \
-    ROW(END_PROFILE_STEP, "end_profile_step", "N", "the last step that counts", 0, SEARCH_ANY, true, SEARCH_NOT_GIVEN) \
-    ROW(TRIALS_PER_RANDOM_CONFIG, "trials_per_random_config", "N", "dsat-random: trials of one configuration", 1,      \
-        SEARCH_ANY, true, 5)                                                                                           \
-    ROW(RANGE_FACTOR, "search_range_factor", "X", "times the estimated largest micro-batch", 1e-3, 1e3, false, 1)      \
-    ROW(MAX_RUNGS, "max_rungs", "N", "asha: rungs", 1, 64, true, 5)                                                    \
-    ROW(DIVISOR, "divisor", "N", "asha: one in N goes on to the next rung", 2, 1024, true, 2)                          \
-    ROW(MIN_BINARY_SEARCH_TRIALS, "min_binary_search_trials", "N", "dsat-asha: trials of the lowest rung", 1,          \
-        SEARCH_ANY, true, 3)                                                                                           \
-    ROW(ASHA_EARLY_STOPPING, "asha_early_stopping", "N", "asha: rungs left out at the bottom", 0, 63, true, 0)         \
-    ROW(MIN_STEPS, "min_steps", "N", "asha: measured steps of the lowest rung", 1, SEARCH_ANY, true, 4)                \
-    ROW(NUM_TUNING_MICRO_BATCH_SIZES, "num_tuning_micro_batch_sizes", "N",                                             \
-        "staged, deepspeed-*: micro-batches tried per ZeRO stage", 1, SEARCH_ANY, true, 3)                             \
-    ROW(BUDGET, "budget", "HOURS", "device-hours to spend", 0, SEARCH_ANY, false, SEARCH_UNLIMITED)                    \
-    ROW(DEADLINE, "deadline", "SECONDS", "start nothing new after this long", 0, SEARCH_ANY, false, SEARCH_UNLIMITED)  \
-    ROW(TARGET_GAP, "target_gap", "SHARE", "end when nothing left is likely to be better by more", 0, 1, false, 0.02)  \
-    ROW(CONFIDENCE, "confidence", "SHARE", "of being right in ending a running job", 0.5, 0.999999, false, 0.95)       \
-    ROW(CONFIRM, "confirm", "N", "runs of each of the best whose intervals overlap", 0, 1000, true, 0)
-
+/* The numbers are the rows of [search] in keys.toml that say `search`: SEARCH_NUMBERS(ROW), of each ROW(id, then as in
+ * struct search_number_row). */
 #define SEARCH_ID(id, ...) SEARCH_##id,
 enum search_number { SEARCH_NUMBERS(SEARCH_ID) SEARCH_NUMBER_COUNT };
 #undef SEARCH_ID

@@ -223,15 +223,6 @@ static void read_number(const struct reading *r, const struct toml_node *node)
         r->sweep->search.options.numbers[which] = value;
 }
 
-#define NUMBER(id, key, unit, help, low, high, whole, fallback)                                                        \
-    {.name = (key),                                                                                                    \
-     .types = SEARCH_##id == SEARCH_DEADLINE ? ~0u : TYPE_NUMBER,                                                      \
-     .files = DEFAULTS,                                                                                                \
-     .shown = SEARCH_##id == SEARCH_DEADLINE ? TYPE_TIME : TYPE_INT * (whole),                                         \
-     .least = (low),                                                                                                   \
-     .most = (high),                                                                                                   \
-     .read = read_number},
-
 /* Stages are a strategy of their own. */
 static void choose_stages(const struct reading *r, const struct toml_node *table)
 {
@@ -261,4 +252,4 @@ static void read_search(const struct reading *r, struct found *found)
     choose_stages(r, found->table);
 }
 
-const struct schema schema_search = {SCHEMA("[search]", KEYS_OF_SEARCH SEARCH_NUMBERS(NUMBER)), read_search};
+const struct schema schema_search = {SCHEMA("[search]", KEYS_OF_SEARCH), read_search};
