@@ -13,6 +13,7 @@ struct part {
 
 /* The combinations that are meant, as the specs of one section, whose numbers are their ranks. */
 struct listed {
+    struct arena arena;
     struct relation relations[SECTION_COUNT];
     int64_t counts[SECTION_COUNT];
 };
@@ -51,7 +52,7 @@ int64_t combination_rank(const int64_t *counts, const int64_t *specs)
     return rank;
 }
 
-/* Makes it a product of what is listed. */
+/* Makes it a product of what is listed, in `l`, which is empty before. */
 static void list_ranks(struct product *p, const struct constraints *c, struct listed *l)
 {
     struct variable rows = {.count = p->rank_count};
@@ -60,9 +61,10 @@ static void list_ranks(struct product *p, const struct constraints *c, struct li
         size_t count;
         const size_t *keys = formula_keys(c->items[i].formula, &count);
         for (size_t k = 0; k < count; k++)
-            array_add_once(rows.keys, rows.width, keys[k]);
+            if (!ANY(w, rows.width, rows.keys[w] == keys[k]))
+                *arena_add(&l->arena, rows.keys, rows.width) = keys[k];
     }
-    rows.cells = xcalloc((rows.count + 1) * rows.width + 1, sizeof *rows.cells);
+    rows.cells = arena_keep(&l->arena, xcalloc((rows.count + 1) * rows.width + 1, sizeof *rows.cells));
     for (size_t n = 0; n < rows.count; n++) {
         combination_split(p->counts, p->ranks[n], specs);
         for (size_t k = 0; k < rows.width; k++) {
@@ -71,8 +73,8 @@ static void list_ranks(struct product *p, const struct constraints *c, struct li
                 specs_datum_of(specs_value(p->specs[section], specs[section], rows.keys[k]));
         }
     }
-    *l = (struct listed){.counts = {INT64_MAX}};
-    relation_list(p->names, &rows, p->ranks, &l->relations[0]);
+    l->counts[0] = INT64_MAX;
+    relation_list(&l->arena, p->names, &rows, p->ranks, &l->relations[0]);
     p->relations = l->relations;
     p->counts = l->counts;
 }
@@ -115,7 +117,7 @@ int combinations_count(const struct product *of, const struct constraints *c, st
         sum += rc > 0 ? found : 0;
         solver_free(s);
     } while (rc > 0 && advance(p, at));
-    relation_free(&listed.relations[0]);
+    arena_free(&listed.arena);
     if (rc > 0)
         *out = sum;
     return rc;
@@ -203,7 +205,7 @@ void combinations_close(struct combinations *w)
         return;
     for (size_t i = 0; i < w->all; i++)
         solver_free(w->heap[i].solver);
-    relation_free(&w->listed.relations[0]);
+    arena_free(&w->listed.arena);
     free_all(w->heap, w->constraints.items, w);
 }
 

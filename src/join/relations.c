@@ -10,6 +10,7 @@
 #define ROWS_SORTED_MOST (1 << 20)
 
 struct maker {
+    struct arena *arena;
     const struct spec_block *blocks;
     size_t block_count;
     size_t *shape_of; /* by block */
@@ -41,7 +42,7 @@ static int by_value(const void *a, const void *b, void *context)
     return left != right ? (left > right) - (left < right) : (*x > *y) - (*x < *y);
 }
 
-static uint32_t *sort_column(const struct variable *v, size_t column)
+static uint32_t *sort_column(struct arena *p, const struct variable *v, size_t column)
 {
     struct sorting s = {v, column};
     bool are_integers = v->count >= ROWS_SORTED_LEAST && v->count <= ROWS_SORTED_MOST, ascend = true;
@@ -49,7 +50,7 @@ static uint32_t *sort_column(const struct variable *v, size_t column)
         are_integers = v->cells[row * v->width + column].kind == DATUM_INT;
     if (!are_integers)
         return NULL;
-    uint32_t *rows = xcalloc(v->count, sizeof *rows);
+    uint32_t *rows = arena_keep(p, xcalloc(v->count, sizeof *rows));
     for (uint32_t row = 0; row < v->count; row++) {
         rows[row] = row;
         ascend = ascend && (row == 0 || by_value(&rows[row - 1], &rows[row], &s) < 0);
@@ -59,22 +60,22 @@ static uint32_t *sort_column(const struct variable *v, size_t column)
     return rows;
 }
 
-static void find_common(struct variable *v)
+static void find_common(struct arena *p, struct variable *v)
 {
-    v->all = xcalloc(v->width + 1, sizeof *v->all);
-    v->sorted = xcalloc(v->width + 1, sizeof *v->sorted);
+    v->all = arena_keep(p, xcalloc(v->width + 1, sizeof *v->all));
+    v->sorted = arena_keep(p, xcalloc(v->width + 1, sizeof *v->sorted));
     memcpy(v->all, v->cells, v->width * sizeof *v->all);
     for (size_t row = 1; row < v->count; row++)
         cover(v->all, v->cells + row * v->width, v->width);
 }
 
 /* What follows from keys and cells. */
-static void finish_variable(struct variable *v)
+static void finish_variable(struct arena *p, struct variable *v)
 {
     OWNED_BUFFER b = BUFFER_INIT;
-    find_common(v);
+    find_common(p, v);
     for (size_t k = 0; k < v->width; k++)
-        v->sorted[k] = sort_column(v, k);
+        v->sorted[k] = sort_column(p, v, k);
     buffer_add(&b, &v->count, sizeof v->count); /* which no cell tells of blocks that are alike */
     buffer_add(&b, v->keys, v->width * sizeof *v->keys);
     for (size_t i = 0; i < v->count * v->width; i++)
@@ -82,17 +83,17 @@ static void finish_variable(struct variable *v)
     v->hash = hash_bytes(b.data, b.length);
 }
 
-static struct variable variable_of(const struct spec_axis *a)
+static struct variable variable_of(struct arena *p, const struct spec_axis *a)
 {
     const size_t width = a->axis->key_count, count = a->axis->value_count;
-    struct variable v = {.keys = xcalloc(width, sizeof *v.keys),
+    struct variable v = {.keys = arena_keep(p, xcalloc(width, sizeof *v.keys)),
                          .width = width,
                          .count = count,
-                         .cells = xcalloc(count * width, sizeof *v.cells)};
+                         .cells = arena_keep(p, xcalloc(count * width, sizeof *v.cells))};
     memcpy(v.keys, a->keys, width * sizeof *v.keys);
     for (size_t i = 0; i < count * width; i++)
         v.cells[i] = specs_datum_of(axis_value(a->axis, i));
-    finish_variable(&v);
+    finish_variable(p, &v);
     return v;
 }
 
@@ -145,7 +146,7 @@ static void make_block_variable(const struct maker *m, const struct datum *const
 {
     const size_t key_count = m->names->key_count;
     struct variable *v = &s->variables[0];
-    s->fixed = xcalloc(key_count + 1, sizeof *s->fixed);
+    s->fixed = arena_keep(m->arena, xcalloc(key_count + 1, sizeof *s->fixed));
     v->count = count;
     for (size_t k = 0; k < key_count; k++) {
         s->fixed[k].kind = DATUM_UNKNOWN;
@@ -155,24 +156,24 @@ static void make_block_variable(const struct maker *m, const struct datum *const
         for (size_t b = 1; b < count; b++)
             cover(&s->fixed[k], &constants[b * key_count + k], 1);
         if (s->fixed[k].kind == DATUM_UNKNOWN)
-            *array_add(v->keys, v->width) = k;
+            *arena_add(m->arena, v->keys, v->width) = k;
     }
-    v->cells = xcalloc(count * v->width + 1, sizeof *v->cells);
+    v->cells = arena_keep(m->arena, xcalloc(count * v->width + 1, sizeof *v->cells));
     for (size_t i = 0; i < count * v->width; i++)
         v->cells[i] = constants[i / v->width * key_count + v->keys[i % v->width]];
-    finish_variable(v);
+    finish_variable(m->arena, v);
 }
 
-static void make_variables(const struct spec_block *b, struct section_shape *s)
+static void make_variables(struct arena *p, const struct spec_block *b, struct section_shape *s)
 {
-    s->variables = xcalloc(b->axis_count + 1, sizeof *s->variables);
-    s->strides = xcalloc(b->axis_count + 1, sizeof *s->strides);
+    s->variables = arena_keep(p, xcalloc(b->axis_count + 1, sizeof *s->variables));
+    s->strides = arena_keep(p, xcalloc(b->axis_count + 1, sizeof *s->strides));
     s->variable_count = 1;
     s->count = b->count;
     for (size_t a = 0; a < b->axis_count; a++)
         if (varies(&b->axes[a])) {
             s->strides[s->variable_count] = b->axes[a].stride;
-            s->variables[s->variable_count++] = variable_of(&b->axes[a]);
+            s->variables[s->variable_count++] = variable_of(p, &b->axes[a]);
         }
 }
 
@@ -181,63 +182,48 @@ static void make_shape(const struct maker *m, size_t number, struct section_shap
     const size_t key_count = m->names->key_count;
     OWNED struct datum *constants = xcalloc(m->block_count * key_count + 1, sizeof *constants);
     size_t count = 0;
-    s->firsts = xcalloc(m->block_count, sizeof *s->firsts);
+    s->firsts = arena_keep(m->arena, xcalloc(m->block_count, sizeof *s->firsts));
     for (size_t b = 0; b < m->block_count; b++) {
         if (m->shape_of[b] != number)
             continue;
         if (count == 0)
-            make_variables(&m->blocks[b], s);
+            make_variables(m->arena, &m->blocks[b], s);
         read_constants(&m->blocks[b], constants + count * key_count);
         s->firsts[count++] = m->blocks[b].first;
     }
     make_block_variable(m, constants, count, s);
 }
 
-void relation_make(const struct spec_block *blocks, size_t count, const struct names *names, enum section_kind section,
-                   struct relation *out)
+void relation_make(struct arena *arena, const struct spec_block *blocks, size_t count, const struct names *names,
+                   enum section_kind section, struct relation *out)
 {
     struct hash_index known = HASH_INDEX_INIT;
     OWNED size_t *shape_of = xcalloc(count + 1, sizeof *shape_of);
-    const struct maker m = {blocks, count, shape_of, names, section};
+    const struct maker m = {arena, blocks, count, shape_of, names, section};
     bool is_new;
     for (size_t b = 0; b < count; b++) {
         const struct hash128 hash = hash_of(&blocks[b]);
         shape_of[b] = hash_index_add(&known, &hash, &is_new);
     }
-    *out = (struct relation){xcalloc(known.count + 1, sizeof *out->shapes), known.count};
+    *out = (struct relation){arena_keep(arena, xcalloc(known.count + 1, sizeof *out->shapes)), known.count};
     for (size_t n = 0; n < known.count; n++)
         make_shape(&m, n, &out->shapes[n]);
     hash_index_free(&known);
 }
 
-void relation_list(const struct names *names, const struct variable *rows, const int64_t *numbers, struct relation *out)
+void relation_list(struct arena *arena, const struct names *names, const struct variable *rows, const int64_t *numbers,
+                   struct relation *out)
 {
-    struct section_shape *s = xcalloc(1, sizeof *s);
-    *s = (struct section_shape){xcalloc(1, sizeof *rows),
-                                xcalloc(1, sizeof *s->strides),
-                                1,
-                                xcalloc(rows->count + 1, sizeof *s->firsts),
-                                1,
-                                xcalloc(names->key_count + 1, sizeof *s->fixed)};
+    struct section_shape *s = arena_keep(arena, xcalloc(1, sizeof *s));
+    s->variables = arena_keep(arena, xcalloc(1, sizeof *rows));
+    s->strides = arena_keep(arena, xcalloc(1, sizeof *s->strides));
+    s->variable_count = s->count = 1;
+    s->firsts = arena_keep(arena, xcalloc(rows->count + 1, sizeof *s->firsts));
+    s->fixed = arena_keep(arena, xcalloc(names->key_count + 1, sizeof *s->fixed));
     *s->variables = *rows;
-    find_common(s->variables);
+    find_common(arena, s->variables);
     memcpy(s->firsts, numbers, rows->count * sizeof *s->firsts);
     for (size_t k = 0; k < names->key_count; k++)
         s->fixed[k].kind = DATUM_UNKNOWN;
     *out = (struct relation){s, 1};
-}
-
-void relation_free(struct relation *r)
-{
-    for (size_t i = 0; i < r->shape_count; i++) {
-        struct section_shape *s = &r->shapes[i];
-        for (size_t v = 0; v < s->variable_count; v++) {
-            for (size_t k = 0; k < s->variables[v].width; k++)
-                free(s->variables[v].sorted[k]);
-            free_all(s->variables[v].keys, s->variables[v].cells, s->variables[v].all, s->variables[v].sorted);
-        }
-        free_all(s->variables, s->strides, s->firsts, s->fixed);
-    }
-    free(r->shapes);
-    *r = (struct relation){NULL, 0};
 }

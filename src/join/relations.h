@@ -29,12 +29,11 @@ struct relation {
     size_t shape_count;
 };
 
-/* Makes the relation of the blocks, which are not looked at afterwards. */
-void relation_make(const struct spec_block *blocks, size_t count, const struct names *names, enum section_kind section,
-                   struct relation *out);
+/* Makes the relation of the blocks, which are not looked at afterwards. What it has is the arena's. */
+void relation_make(struct arena *arena, const struct spec_block *blocks, size_t count, const struct names *names,
+                   enum section_kind section, struct relation *out);
 
-/* Makes one of which each spec is a block of its own: keys, width, count and cells of `rows`, taken over, and their
- * numbers, ascending. */
-void relation_list(const struct names *names, const struct variable *rows, const int64_t *numbers,
+/* Makes one of which each spec is a block of its own: keys, width, count and cells of `rows`, which are the arena's,
+ * and their numbers, ascending. */
+void relation_list(struct arena *arena, const struct names *names, const struct variable *rows, const int64_t *numbers,
                    struct relation *out);
-void relation_free(struct relation *r);

@@ -373,8 +373,9 @@ struct cutting {
     size_t *group_of; /* by key: keys of one group move together in some block of the section */
     struct block_row *rows;
     size_t row_count;
-    struct row_run *runs; /* by block and group */
-    struct spec_block *boxes;
+    struct row_run *runs;     /* by block and group */
+    struct spec_block *boxes; /* the arena's */
+    struct arena *arena;
     size_t box_count, steps;
     struct buffer scratch;
     bool for_twins;     /* labels are names alone, and none counts; else a name counts as the rest of a spec does */
@@ -509,13 +510,13 @@ static void note_runs(struct cutting *c, size_t count)
 /* The rows as one axis; what its values hold is borrowed. Without keys where the block has none of the group. */
 static struct spec_axis axis_of(const struct cutting *c, const struct spec_block *b, size_t group, struct row_run run)
 {
-    struct axis *axis = xcalloc(1, sizeof *axis);
-    struct spec_axis made = {axis, xcalloc(c->names->key_count + 1, sizeof *made.keys), 1};
+    struct axis *axis = arena_keep(c->arena, xcalloc(1, sizeof *axis));
+    struct spec_axis made = {axis, arena_keep(c->arena, xcalloc(c->names->key_count + 1, sizeof *made.keys)), 1};
     for (size_t a = 0; a < b->axis_count; a++)
         for (size_t k = 0; is_in_group(c, &b->axes[a], group) && k < b->axes[a].axis->key_count; k++)
             made.keys[axis->key_count++] = b->axes[a].keys[k];
     axis->value_count = run.count;
-    axis->values = xcalloc(run.count * axis->key_count + 1, sizeof *axis->values);
+    axis->values = arena_keep(c->arena, xcalloc(run.count * axis->key_count + 1, sizeof *axis->values));
     for (size_t row = 0; row < run.count; row++) {
         struct value *end = axis->values + (row + 1) * axis->key_count;
         size_t number = c->rows[run.first + row].number;
@@ -535,13 +536,14 @@ static struct spec_axis axis_of(const struct cutting *c, const struct spec_block
 static void add_box(struct cutting *c, size_t block, const struct row_run *runs)
 {
     const struct spec_block *from = &c->blocks[block];
-    struct spec_block box = {.count = 1, .axes = xcalloc(c->names->key_count + 1, sizeof *box.axes)};
+    struct spec_block box = {.count = 1};
+    box.axes = arena_keep(c->arena, xcalloc(c->names->key_count + 1, sizeof *box.axes));
     for (size_t g = 0; g < c->names->key_count; g++)
         if (ANY(a, from->axis_count, is_in_group(c, &from->axes[a], g))) {
             box.axes[box.axis_count++] = axis_of(c, from, g, runs[g]);
             box.count *= (int64_t)runs[g].count;
         }
-    *array_add(c->boxes, c->box_count) = box;
+    *arena_add(c->arena, c->boxes, c->box_count) = box;
     c->failed |= c->box_count > BOXES_MOST;
 }
 
@@ -574,17 +576,7 @@ static void add_boxes(struct cutting *c, const struct block_row *last, struct ro
     }
 }
 
-void spec_blocks_free(struct spec_block *blocks, size_t count)
-{
-    for (size_t b = 0; b < count; b++) {
-        for (size_t a = 0; a < blocks[b].axis_count; a++)
-            free_all(blocks[b].axes[a].axis->values, (struct axis *)blocks[b].axes[a].axis, blocks[b].axes[a].keys);
-        free(blocks[b].axes);
-    }
-    free(blocks);
-}
-
-/* Fills the boxes of `c`, the caller's. */
+/* Fills the boxes of `c`. */
 static void cut(const struct specs *s, struct cutting *c)
 {
     OWNED struct row_run *runs = xcalloc(s->names->key_count + 1, sizeof *runs);
@@ -607,16 +599,12 @@ static void cut(const struct specs *s, struct cutting *c)
     buffer_free(&c->scratch);
 }
 
-bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *count)
+bool specs_distinct_blocks(const struct specs *s, struct arena *arena, struct spec_block **out, size_t *count)
 {
-    struct cutting c = {.for_twins = false};
+    struct cutting c = {.arena = arena};
     cut(s, &c);
-    if (c.failed)
-        spec_blocks_free(c.boxes, c.box_count);
-    else {
-        *out = c.boxes;
-        *count = c.box_count;
-    }
+    *out = c.boxes;
+    *count = c.box_count;
     return !c.failed;
 }
 
@@ -640,17 +628,17 @@ static bool differ_one_by_one(struct specs *s)
 
 bool specs_are_distinct(struct specs *s)
 {
+    struct arena scratch = {0};
     struct spec_block *blocks;
     size_t count;
     int64_t sum = 0;
     if (specs_count(s) <= SPECS_MOST)
         return differ_one_by_one(s);
-    if (!specs_distinct_blocks(s, &blocks, &count))
-        return false;
-    for (size_t b = 0; b < count; b++)
+    const bool is_known = specs_distinct_blocks(s, &scratch, &blocks, &count);
+    for (size_t b = 0; is_known && b < count; b++)
         sum += blocks[b].count;
-    spec_blocks_free(blocks, count);
-    return sum == specs_count(s);
+    arena_free(&scratch);
+    return is_known && sum == specs_count(s);
 }
 
 static enum twins find_one_by_one(struct specs *s, size_t name, struct hash_index *some)

@@ -51,11 +51,9 @@ bool specs_have_twins(const struct specs *s);
 /* Returns whether two specs differ in that key. */
 bool specs_differ(const struct specs *s, size_t key);
 
-/* Blocks with the specs of the section, of those of one identity the first: false where that is not known. What they
- * hold is borrowed from the sweep; spec_blocks_free. */
-bool specs_distinct_blocks(const struct specs *s, struct spec_block **out, size_t *count);
-
-void spec_blocks_free(struct spec_block *blocks, size_t count);
+/* Blocks with the specs of the section, of those of one identity the first: false where that is not known. They are the
+ * arena's; what they hold is borrowed from the sweep. */
+bool specs_distinct_blocks(const struct specs *s, struct arena *arena, struct spec_block **out, size_t *count);
 
 /* Returns whether no two specs have one identity, as far as that can be told without looking at many of them: false is
  * not known. */

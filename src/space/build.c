@@ -390,7 +390,6 @@ static void compile_given(struct space *space, struct problems *problems)
                                            "; write a duration as \"90s\", \"10m\" or \"1h30m\""};
         if (own)
             compile_limit(space, &source, &space->limits[i].expression, &space->limits[i].later, problems);
-        space->limits[i].given = own != NULL;
     }
 }
 
@@ -404,16 +403,15 @@ static char *with_manual(struct space *space, const char *sql, const char *manua
 static void add_manual_limit(struct space *space, int64_t manual_timeout_ms)
 {
     struct space_limit *total = &space->limits[LIMIT_TOTAL];
-    if (total->given && !manual_timeout_ms)
+    if (total->expression.sql && !manual_timeout_ms)
         return;
     OWNED char *automatic = xasprintf("%d", DEFAULT_TIMEOUT_MS);
-    const char *own = total->given ? total->expression.sql : automatic;
+    const char *own = total->expression.sql ? total->expression.sql : automatic;
     struct expression manual;
-    if (expression_resolve(&space->names, manual_plan, UNKNOWN_IS_NULL, &manual, NULL) == 0 && own) {
+    if (expression_resolve(&space->names, manual_plan, UNKNOWN_IS_NULL, &manual, NULL) == 0) {
         const int64_t ms = manual_timeout_ms ? manual_timeout_ms : DEFAULT_TIMEOUT_MS;
         total->expression.sql = with_manual(space, own, manual.sql, ms);
         total->later = total->later ? with_manual(space, total->later, manual.sql, ms) : NULL;
-        total->given = true;
     }
 }
 
@@ -646,7 +644,7 @@ static void relate_sections(struct space *space)
     for (int i = 0; i < SECTION_COUNT; i++) {
         size_t count;
         const struct spec_block *blocks = specs_blocks(space->specs[i], &count);
-        relation_make(blocks, count, &space->names, (enum section_kind)i, &space->relations[i]);
+        relation_make(&space->arena, blocks, count, &space->names, (enum section_kind)i, &space->relations[i]);
     }
 }
 
@@ -732,8 +730,6 @@ void space_free(struct space *space)
     formulas_free(space);
     order_free(space);
     free(space->job_ranks);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        relation_free(&space->relations[i]);
     db_close(space->db);
     for (int i = 0; i < SECTION_COUNT; i++)
         specs_free(space->specs[i]);

@@ -89,7 +89,7 @@ int compile_alone(struct space *space, const struct source_text *source, struct 
 
 static struct formula *keep(struct space *space, struct formula *f)
 {
-    return *array_add(space->formulas->all, space->formulas->count) = f;
+    return *arena_add(&space->arena, space->formulas->all, space->formulas->count) = f;
 }
 
 static struct formula *compile(struct space *space, const char *sql)
@@ -105,11 +105,11 @@ static struct formula *compile(struct space *space, const char *sql)
 static void compile_rules(struct space *space)
 {
     struct formulas *f = space->formulas;
-    f->rules = xcalloc(space->rule_count + 1, sizeof *f->rules);
+    f->rules = arena_keep(&space->arena, xcalloc(space->rule_count + 1, sizeof *f->rules));
     for (size_t i = 0; i < space->rule_count; i++) {
         const char *sql = space->rules[i].accepts.sql;
         f->rules[i].whole = keep(space, formula_compile(&space->names, sql));
-        f->rules[i].conjuncts = formula_split(&space->names, sql, &f->rules[i].count);
+        f->rules[i].conjuncts = arena_keep(&space->arena, formula_split(&space->names, sql, &f->rules[i].count));
         for (size_t k = 0; k < f->rules[i].count; k++)
             keep(space, f->rules[i].conjuncts[k]);
     }
@@ -118,7 +118,7 @@ static void compile_rules(struct space *space)
 static void compile_derived(struct space *space)
 {
     struct formulas *f = space->formulas;
-    f->derived = xcalloc(space->names.derived_count + 1, sizeof *f->derived);
+    f->derived = arena_keep(&space->arena, xcalloc(space->names.derived_count + 1, sizeof *f->derived));
     for (size_t i = 0; i < space->names.derived_count; i++)
         if (match_keeps_derived(space, i))
             f->derived[i] = compile(space, space->names.derived[i].expression.sql);
@@ -126,15 +126,15 @@ static void compile_derived(struct space *space)
 
 void formulas_make(struct space *space)
 {
-    struct formulas *f = space->formulas = xcalloc(1, sizeof *f);
-    f->is_read = xcalloc(space->names.key_count + 1, sizeof *f->is_read);
+    struct formulas *f = space->formulas = arena_keep(&space->arena, xcalloc(1, sizeof *f));
+    f->is_read = arena_keep(&space->arena, xcalloc(space->names.key_count + 1, sizeof *f->is_read));
     compile_rules(space);
     compile_derived(space);
     f->devices = compile(space, space->devices.sql);
     for (int i = 0; i < LIMIT_COUNT; i++)
-        if (space->limits[i].given)
+        if (space->limits[i].expression.sql)
             f->limits[i] = compile(space, space->limits[i].expression.sql);
-    f->inert = xcalloc(space->inert_count + 1, sizeof *f->inert);
+    f->inert = arena_keep(&space->arena, xcalloc(space->inert_count + 1, sizeof *f->inert));
     for (size_t i = 0; i < space->inert_count; i++)
         f->inert[i] = compile(space, space->inert[i].condition);
     for (int i = 0; i < INPUT_COUNT; i++)
@@ -149,14 +149,8 @@ void formulas_make(struct space *space)
 
 void formulas_free(struct space *space)
 {
-    struct formulas *f = space->formulas;
-    if (!f)
-        return;
-    for (size_t i = 0; i < f->count; i++)
-        formula_free(f->all[i]);
-    for (size_t i = 0; i < space->rule_count; i++)
-        free(f->rules[i].conjuncts);
-    free_all(f->all, f->rules, f->derived, f->inert, f->is_read, f);
+    for (size_t i = 0; space->formulas && i < space->formulas->count; i++)
+        formula_free(space->formulas->all[i]);
 }
 
 struct product space_product(const struct space *space)

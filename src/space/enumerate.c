@@ -69,7 +69,7 @@ static struct hash128 hash_space(const struct space *space, bool of_machine)
     job_files_add_common(space, &b);
     buffer_printf(&b, "prune %d", (int)space->sweep->predict.prune); /* it may have been overruled */
     for (int i = 0; i < LIMIT_COUNT; i++)
-        if (space->limits[i].given)
+        if (space->limits[i].expression.sql)
             buffer_add_text(&b, space->limits[i].expression.sql);
     for (size_t i = 0; i < space->rule_count; i++)
         if (of_machine || strcmp(space->rules[i].name, RULE_OF_DEVICES) != 0)

@@ -165,23 +165,23 @@ bool match_are_distinct(const struct space *space)
 }
 
 /* A relation of each section with each spec once. */
-static bool make_distinct(const struct space *space, struct relation *out)
+static bool make_distinct(const struct space *space, struct arena *arena, struct relation *out)
 {
     for (int i = 0; i < SECTION_COUNT; i++) {
         struct spec_block *blocks;
         size_t count;
         if (space->relations[i].shape_count == 0)
             continue;
-        if (!specs_distinct_blocks(space->specs[i], &blocks, &count))
+        if (!specs_distinct_blocks(space->specs[i], arena, &blocks, &count))
             return false;
-        relation_make(blocks, count, &space->names, (enum section_kind)i, &out[i]);
-        spec_blocks_free(blocks, count);
+        relation_make(arena, blocks, count, &space->names, (enum section_kind)i, &out[i]);
     }
     return true;
 }
 
 int match_count_jobs(struct space *space, const struct expression *filter, int64_t *out, struct error *e)
 {
+    struct arena scratch = {0};
     struct relation relations[SECTION_COUNT] = {{NULL, 0}};
     struct product product = space_product(space);
     struct constraints c = {NULL, 0};
@@ -190,12 +190,11 @@ int match_count_jobs(struct space *space, const struct expression *filter, int64
     struct formula *within = formulas_compile_filter(space, filter);
     formulas_add_rules(space, space->rule_count, &c);
     constraints_add(&c, within, DEMAND_TRUE);
-    if (specs_identify(space) && make_distinct(space, relations))
+    if (specs_identify(space) && make_distinct(space, &scratch, relations))
         rc = combinations_count(&product, &c, NULL, 0, out, e);
     free(c.items);
     formula_free(within);
-    for (int i = 0; i < SECTION_COUNT; i++)
-        relation_free(&relations[i]);
+    arena_free(&scratch);
     return rc < 0 ? compile_blame(space, e) : rc;
 }
 

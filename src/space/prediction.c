@@ -702,23 +702,18 @@ static void add_derived(struct names *n, const char *name, size_t function, cons
     names_add_derived(n, name, &x, true);
 }
 
-static bool is_taken(const struct names *n, const char *name)
-{
-    size_t index;
-    return names_resolve(n, name, &index) != RESOLVED_UNKNOWN;
-}
-
 static int add_functions(struct mapping *m, bool possible, struct error *e)
 {
     static const struct expression nothing;
     static const char *const no_inputs[INPUT_COUNT];
     struct space *space = m->space;
     const struct expression *reads = possible ? &m->all : &nothing;
+    size_t index;
     const char *const *sql = possible ? space->prediction.inputs : no_inputs;
     for (size_t f = 0; f < LENGTH(functions); f++) {
         if (db_add_real_function(space->db, functions[f].function, call, &space->prediction, e) < 0)
             return -1;
-        if (!is_taken(&space->names, functions[f].key))
+        if (names_resolve(&space->names, functions[f].key, &index) == RESOLVED_UNKNOWN)
             add_derived(&space->names, functions[f].key, f, reads, sql);
         OWNED char *call_name = xasprintf("%s()", functions[f].function);
         add_derived(&space->names, call_name, f, reads, sql);

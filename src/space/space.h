@@ -80,8 +80,7 @@ struct space_fixture {
 
 /* A limit of the job in milliseconds. */
 struct space_limit {
-    bool given;
-    struct expression expression; /* SQL in milliseconds; of a job's first attempt */
+    struct expression expression; /* SQL in milliseconds; of a job's first attempt. NULL: there is none */
     const char *later; /* SQL over the job's specs (launch.c), of the attempt to be made; NULL: it is the same */
 };
 
