@@ -78,18 +78,10 @@ static void *read_variable(const struct reading *r, const struct toml_node *node
     return good ? constant_text(r, node) : NULL;
 }
 
-static void *read_version(const struct reading *r, const struct toml_node *node, const char *name)
-{
-    if (!schema_expect(r, node, name, TYPE_STRING))
-        return NULL;
-    check_not_blank(r, node, name);
-    return arena_text(r->arena, node->text);
-}
-
 static const struct entries variable_entries = {ENTRIES(sweep, job.environment, job.environment_count, struct setting),
                                                 .good_name = check_variable_name, .value = read_variable};
 static const struct entries version_entries = {ENTRIES(sweep, job.versions, job.version_count, struct setting),
-                                               .value = read_version};
+                                               .value = read_sentence};
 
 /* "*" and "HF_*": a name so far. */
 static bool is_name_pattern(const char *text)
@@ -293,12 +285,6 @@ static int by_path(const void *a, const void *b)
     return strcmp(left->path, right->path);
 }
 
-static void finish_job_files(struct job_config *job)
-{
-    if (job->file_count)
-        qsort(job->files, job->file_count, sizeof *job->files, by_path);
-}
-
 /* --- all of it --- */
 
 static bool names_job_dir(const char *text)
@@ -333,7 +319,8 @@ const struct schema schema_job = {SCHEMA("[job]", KEYS_OF_JOB)};
 void finish_job(struct job_config *job)
 {
     job->make_job_dir |= needs_job_dir(job);
-    finish_job_files(job);
+    if (job->file_count)
+        qsort(job->files, job->file_count, sizeof *job->files, by_path);
 }
 
 /* --- [[fixture]] --- */

@@ -112,6 +112,9 @@ double number_of(const struct toml_node *number);
 /* SQL as a string, or a constant as SQL spells it; NULL for anything else. */
 void *read_expression(const struct reading *r, const struct toml_node *node, const char *name);
 
+/* A string that is not blank; NULL after a complaint. */
+void *read_sentence(const struct reading *r, const struct toml_node *node, const char *name);
+
 /* A string as it stands, another constant as JSON. */
 char *constant_text(const struct reading *r, const struct toml_node *node);
 

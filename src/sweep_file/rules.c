@@ -80,16 +80,10 @@ static void *read_keys(const struct reading *r, const struct toml_node *node, co
     return toml_strings(r->arena, node);
 }
 
-static void *read_condition(const struct reading *r, const struct toml_node *node, const char *name)
-{
-    const bool good = schema_expect(r, node, name, TYPE_STRING) && check_not_blank(r, node, name);
-    return good ? arena_text(r->arena, node->text) : NULL;
-}
-
 const struct entries synonym_entries = {ENTRIES(sweep, synonyms, synonym_count, struct synonym), .is_once = true,
                                         .good_name = is_good_key, .value = read_keys, .is_dotted = true},
                      inert_entries = {ENTRIES(sweep, inert, inert_count, struct inert), .is_once = true,
-                                      .good_name = is_good_key, .value = read_condition, .is_dotted = true};
+                                      .good_name = is_good_key, .value = read_sentence, .is_dotted = true};
 
 /* --- [was] --- */
 

@@ -382,6 +382,12 @@ void *read_expression(const struct reading *r, const struct toml_node *node, con
     return check_finite(r, node) ? constant_text(r, node) : NULL;
 }
 
+void *read_sentence(const struct reading *r, const struct toml_node *node, const char *name)
+{
+    const bool good = schema_expect(r, node, name, TYPE_STRING) && check_not_blank(r, node, name);
+    return good ? arena_text(r->arena, node->text) : NULL;
+}
+
 void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind)
 {
     char *items, *const place = (char *)r->into + kind->items;
