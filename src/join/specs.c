@@ -494,10 +494,9 @@ static void compare_rows(struct cutting *c)
     c->row_count = kept;
 }
 
-static void note_runs(struct cutting *c, size_t count)
+static void note_runs(struct cutting *c)
 {
     const size_t keys = c->names->key_count;
-    c->runs = xcalloc(count * keys + 1, sizeof *c->runs);
     qsort(c->rows, c->row_count, sizeof *c->rows, by_blocks);
     for (size_t i = c->row_count; i-- > 0;) {
         struct row_run *run = &c->runs[c->rows[i].block * keys + c->rows[i].group];
@@ -588,9 +587,11 @@ static void cut(const struct specs *s, struct cutting *c)
         for (size_t k = 0; k < s->key_count && !c->failed; k++)
             if (c->group_of[s->sorted[k]] == s->sorted[k])
                 add_rows(c, b, s->sorted[k]);
+    if (!c->failed)
+        c->runs = xcalloc(s->block_count * s->names->key_count + 1, sizeof *c->runs);
     if (!c->failed && c->row_count > 0) {
         compare_rows(c);
-        note_runs(c, s->block_count);
+        note_runs(c);
     }
     for (size_t b = 0; b < s->block_count && !c->failed; b++)
         add_boxes(c, &(struct block_row){.block = b, .before = (UINT64_C(1) << b) - 1}, runs);

@@ -240,7 +240,8 @@ TEST_ROWS(plan__specs_stand_in_several_blocks__jobs_counted_without_looking, (co
           {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\na = [2, 3, 4]\nb = [2, 3]\n" RULE, 26, 22},
           {"[[model]]\na = [1, 2, 3]\nb = [1, 2]\n[[model]]\n\"(b, a)\" = [[1, 3], [5, 4], [2, 2]]\n" RULE, 19, 15},
           {"[[model]]\na = [1, 2]\n[[model]]\na = [2, 3]\n[[model]]\na = [1, 2, 3, 4]\n" RULE, 17, 9},
-          {"[[model]]\na = [1, 2]\n[[model]]\na = [1, 2]\nb = 1\n[[model]]\na = [1, 2, 3]\n" RULE, 14, 10})
+          {"[[model]]\na = [1, 2]\n[[model]]\na = [1, 2]\nb = 1\n[[model]]\na = [1, 2, 3]\n" RULE, 14, 10},
+          {"[[model]]\na = [1, 2]\n[[training_spec]]\n[[training_spec]]\n", 4, 2})
 {
     HELD(built) b = build_text(row->text);
     HELD(plan) p;
