@@ -40,13 +40,10 @@ static void cut_section(struct section *section, char *const *without)
 
 static struct value *value_at(struct sweep *s, const char *key)
 {
-    for (int kind = 0; kind < SECTION_COUNT; kind++)
-        for (size_t a = 0; s->sections[kind].block_count && a < s->sections[kind].blocks[0].axis_count; a++) {
-            struct axis *axis = &s->sections[kind].blocks[0].axes[a];
-            for (size_t k = 0; k < axis->key_count; k++)
-                if (strcmp(axis->keys[k], key) == 0)
-                    return &axis->values[k];
-        }
+    for (struct axis_place at = AXES_FROM(0); sweep_next_axis(s, &at);)
+        for (size_t k = 0; k < at.axis->key_count; k++)
+            if (strcmp(at.axis->keys[k], key) == 0)
+                return &at.axis->values[k];
     return NULL;
 }
 
@@ -114,16 +111,13 @@ static char *describe(const struct sweep *s)
         buffer_add_json_string(&b, *word, strlen(*word));
     }
     buffer_add_char(&b, ']');
-    for (int kind = 0; kind < SECTION_COUNT; kind++)
-        for (size_t a = 0; s->sections[kind].block_count && a < s->sections[kind].blocks[0].axis_count; a++) {
-            const struct axis *axis = &s->sections[kind].blocks[0].axes[a];
-            for (size_t k = 0; k < axis->key_count; k++) {
-                OWNED char *name = xasprintf("%s.%s", section_names[kind], axis->keys[k]);
-                buffer_add_text(&b, ", ");
-                buffer_add_json_string(&b, name, strlen(name));
-                buffer_add_text(&b, ": ");
-                value_add_json(&axis->values[k], &b);
-            }
+    for (struct axis_place at = AXES_FROM(0); sweep_next_axis(s, &at);)
+        for (size_t k = 0; k < at.axis->key_count; k++) {
+            OWNED char *name = xasprintf("%s.%s", section_names[at.section], at.axis->keys[k]);
+            buffer_add_text(&b, ", ");
+            buffer_add_json_string(&b, name, strlen(name));
+            buffer_add_text(&b, ": ");
+            value_add_json(&at.axis->values[k], &b);
         }
     buffer_add_text(&b, "}\n");
     return buffer_take(&b);
