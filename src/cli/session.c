@@ -421,7 +421,7 @@ static int build(struct session *s, const double *facts, struct problems *proble
     s->space_options.facts = NULL;
     if (rc < 0)
         return -1;
-    s->only = (struct expression){NULL};
+    s->only = (struct expression){.sql = NULL};
     space_free(s->space);
     s->space = space;
     return s->only_text ? compile_only(s, s->only_text, e) : 0;

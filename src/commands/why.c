@@ -272,7 +272,7 @@ int command_why(const struct run_options *o, const struct arguments *a, struct e
 {
     OWNED_BY(session_close) struct session s = {0};
     OWNED_DB *db = NULL;
-    struct expression filter = {NULL};
+    struct expression filter = {.sql = NULL};
     OWNED_JSON *document = json_document(), *beside = cJSON_CreateArray();
     if (session_open_known(&s, o, &db, e) < 0 || compile_filter(&s, a, db, &filter, e) < 0)
         return -1;

@@ -253,7 +253,7 @@ static int unknown_name(struct resolving *r, const char *name, struct error *e)
 static int use_key(struct resolving *r, const char *name, struct buffer *sql, struct error *e)
 {
     OWNED_BUFFER quoted = BUFFER_INIT;
-    struct expression x = {NULL};
+    struct expression x = {.sql = NULL};
     struct arena scratch = {0};
     struct names names = r->measures->space->names;
     names.arena = &scratch;

@@ -1,6 +1,5 @@
 #include "space/compile.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "database/guard.h"

@@ -1,7 +1,5 @@
 #include "space/memory_order.h"
 
-#include <stdlib.h>
-
 #include "space/compile.h"
 #include "util/memory.h"
 
@@ -55,7 +53,7 @@ static char *coordinate_sql(const struct order_entry *entry, const struct expres
 
 static void compile_entry(struct space *space, const struct order_entry *entry, struct problems *problems)
 {
-    struct expression value, when = {NULL};
+    struct expression value, when = {.sql = NULL};
     const struct source_text source = {entry->expression, unknown_at(space, &entry->at),
                                        &entry->at,        "[predict.order]",
                                        entry->expression, NULL};

@@ -1,6 +1,5 @@
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sweep_file/schema.h"

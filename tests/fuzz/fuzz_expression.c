@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const columns[] = {"state", "score", "tp"};
     struct error e = ERROR_INIT;
-    struct expression x = {NULL};
+    struct expression x = {.sql = NULL};
     char *text = xstrndup((const char *)data, size);
     const struct source_text source = {text, UNKNOWN_IS_ERROR, NULL, "--only", text};
     compile_alone(the_space(), &source, &x, &e);

@@ -11,7 +11,7 @@ static const char sweep_text[] = "[[model]]\nlayers = [2, 4]\nname = \"a\"\nshar
 static char *resolved(const char *text)
 {
     HELD(built) b = build_text(sweep_text);
-    struct expression x = {NULL};
+    struct expression x = {.sql = NULL};
     struct error e = ERROR_INIT;
     char *out;
     if (expression_resolve(&b.space->names, text, UNKNOWN_IS_ERROR, &x, &e) == 0)

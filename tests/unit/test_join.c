@@ -42,7 +42,7 @@ static struct stmt *prepare_truth(struct built *b, const char *sql)
 
 static void check_formula(struct built *b, const char *text, uint64_t seed)
 {
-    struct expression x = {NULL};
+    struct expression x = {.sql = NULL};
     struct error e = ERROR_INIT;
     FAIL_WHERE(expression_resolve(&b->space->names, text, UNKNOWN_IS_ERROR, &x, &e) < 0, "%s: %s", text, e.text);
     HELD_AT(formula) *f = formula_compile(&b->space->names, x.sql);
@@ -143,7 +143,7 @@ TEST(formula__operations__sqlite_asked_for_their_own_keys)
     OWNED struct datum *keys = xcalloc(b.space->names.key_count, sizeof *keys);
     const struct scope s = {keys, b.space->evaluator};
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct expression x = {NULL};
+        struct expression x = {.sql = NULL};
         struct error e = ERROR_INIT;
         assert_return_code(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e), 0);
         HELD_AT(formula) *f = formula_compile(&b.space->names, x.sql);
@@ -197,7 +197,7 @@ static int64_t number_of_open(struct built *b, unsigned bound, int64_t rank)
 /* How many residues there are with these keys bound; fails where one leaves two outcomes. */
 static size_t check_residues(struct built *b, const char *text, unsigned bound)
 {
-    struct expression x = {NULL};
+    struct expression x = {.sql = NULL};
     struct datum exact[AXES], loose[AXES];
     struct residue_truths seen[1024];
     struct buffer residue = BUFFER_INIT;
@@ -263,7 +263,7 @@ TEST(formula__equality__solved_for_its_last_key)
     loosen(&b, 3, exact, keys);
     const struct scope s = {keys, b.space->evaluator};
     for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct expression x = {NULL};
+        struct expression x = {.sql = NULL};
         FAIL_IF(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e));
         HELD_AT(formula) *f = formula_compile(&b.space->names, x.sql);
         bool any = false;

@@ -10,7 +10,7 @@
 /* "BEFORE expression AFTER" over all combinations; NAN where it is NULL. Ends the test where it cannot be had. */
 static inline double ask(struct built *b, const char *before, const char *expression, const char *after)
 {
-    struct expression x = {NULL};
+    struct expression x = {.sql = NULL};
     const struct source_text source = {expression, UNKNOWN_IS_ERROR, NULL, "test", expression, NULL};
     HELD(buffer) sql = BUFFER_INIT;
     OWNED_STMT *s = NULL;
