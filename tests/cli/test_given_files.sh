@@ -76,12 +76,13 @@ toml_and_json__values_set__as_asked()
     printf 'lr = 0.1 # rate\nat = 2026-01-02\n[a]\nb = "x"\n' >base.toml
     printf '{"n": 12345678901234567890, "s": "1e5", "on": false}\n' >base.json
     toml job: command='["/bin/sh", "-c", "cat $0 $1 $2", "{file.c.toml}", "{file.j}", "{file.t.txt}"]' \
-        job.file:: path=c.toml base=base.toml set='{ lr = "lr", "a.b" = "'\''07'\''" }' \
+        job.file:: path=c.toml base=base.toml set='{ lr = "lr", "a.b" = "'\''07'\''" }' add='{ "d.e" = 2 }' \
         job.file:: path=in/j.json name=j base=base.json set='{ on = "lr > 0" }' add='{ "x.y" = [1, 2] }' \
         job.file:: path=t.txt text='"{ lr={lr} in {file.j}\n"' training_spec: lr=0.01 >sweep.toml
     expect_run only_status 0 run --progress none
     expect_sql 'c.toml|lr = 0.01 # rate
 at = 2026-01-02
+d.e = 2
 [a]
 b = "07"
 
