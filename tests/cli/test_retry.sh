@@ -39,7 +39,7 @@ start_waiting()
 
 backoff__runner_killed__stands_in_the_database()
 {
-    retry_sweep exit=2 backoff=1h backoff_max=2h
+    retry_sweep exit=2 backoff=2h backoff_max=1h
     start_waiting
     due=$(sql "SELECT due FROM job WHERE id = 1")
     expect_sql "pending|1" "SELECT job.state, due - ended = 3600000 FROM job JOIN attempt ON job_id = job.id
