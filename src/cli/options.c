@@ -233,7 +233,8 @@ static int read_short(struct cursor *c, const char *letters, struct error *e)
     for (const char *l = letters; *l; l++) {
         const struct option *o = find_option(c->table, l, 0);
         if (!o)
-            return error_set(e, ERROR_USAGE, "unknown option -%c", *l);
+            return error_set(e, ERROR_USAGE, "unknown option -%c%s", *l,
+                             *l == 'c' && option_is_known(c->table, "--db") ? " (-d names a database)" : "");
         if (!wants_next_word(o)) {
             if (set_value(o, "", target_of(c, o), e) < 0)
                 return -1;

@@ -34,6 +34,7 @@ unknown__option_word_or_command__near_match_or_all_of_them()
     expect_each only_stderr 2 <<'END'
 run --confg x|meshsweep run: unknown option --confg (did you mean --config?); see meshsweep run --help
 run --retry|meshsweep run: unknown option --retry (did you mean --retry-failed?); see meshsweep run --help
+status -c sweep.toml|meshsweep status: unknown option -c (-d names a database); see meshsweep status --help
 -D --bd x|meshsweep run: unknown option --bd (did you mean --db?); see meshsweep run --help
 run my.toml|meshsweep run: unexpected word: my.toml (did you mean --config my.toml?); see meshsweep run --help
 run --strategy gird|meshsweep: --strategy: unknown value `gird` (did you mean `grid`?)
