@@ -787,6 +787,8 @@ static void widen(struct predictor *p, const struct framework *row, const struct
         m->high_bytes = m->most.bytes * m->other * high;
         out->by_evidence[QUANTITY_OF_MEMORY] = true;
     }
+    if (out->has_memory && !out->by_line && !(c && c->has_memory)) /* workspaces that a small plan may not have */
+        m->low_bytes = fmin(m->low_bytes, fmax(0, m->most.bytes - row->memory.base_bytes));
     if (out->has_time && !out->by_baseline &&
         width_by_evidence(p, out, QUANTITY_OF_TIME, c && c->has_time, &width, &out->time_calibrated))
         widen_time(out, &p->evidence[find_prior(p, out->where.framework) - p->priors.items].widths, &width);
@@ -795,13 +797,11 @@ static void widen(struct predictor *p, const struct framework *row, const struct
 static void add_measured(struct predictor *p, const struct calibrated *c)
 {
     struct prediction *out = &p->prediction;
-    struct memory_prediction *m = &out->memory;
+    const struct memory_prediction *m = &out->memory;
     const struct memory_stage *stages[] =
         {[RANK_MOST_LOADED] = &m->most, [RANK_FIRST] = &m->first, [RANK_LAST] = &m->last};
     const struct memory_stage *stage = stages[p->options.rank];
     bool is_fitted = (c && c->has_memory) || out->by_line;
-    double base = is_fitted ? 0 : predictor_prior(p, out->where.framework)->memory.base_bytes;
-    m->low_bytes = fmin(m->low_bytes, fmax(0, m->most.bytes - base)); /* workspaces that a small plan may not have */
     double bytes = p->options.counter == COUNTS_ALLOCATED ? stage->allocated_bytes : stage->bytes;
     if (p->options.counter == COUNTS_DEVICE)
         bytes += m->reserve_bytes;
