@@ -1,5 +1,5 @@
 /* Finds keys that do not affect predictions, at all or in this sweep (recompute_modules if nothing recomputes,
- * lora_targets without adapters, an expert dispatcher without experts). */
+ * lora_targets without adapters, an expert dispatcher without experts), and axes that do not affect jobs. */
 #pragma once
 
 #include <cjson/cJSON.h>

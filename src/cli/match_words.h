@@ -1,4 +1,4 @@
-/* A combination with its predictions, as text and as JSON. */
+/* A combination with its predictions, as text and as JSON, and how far going through them is. */
 #pragma once
 
 #include <cjson/cJSON.h>
