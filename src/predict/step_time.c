@@ -17,7 +17,7 @@
 #define GRAPH_LAUNCHES 0.01             /* one of about a hundred: step_time.h */
 #define UNPACK_LAUNCHES 0.09            /* nine operations: step_time.h */
 #define CAST_LAUNCHES 0.04              /* of input, weight and both gradients of a product */
-#define NORM_LAUNCHES 0.3               /* of a norm and half of the rotary positions: step_time.h */
+#define NORM_LAUNCHES 0.3               /* of a norm and half of the rotary positions, fitted: step_time.h */
 #define EAGER_CASTS 0.54                /* six casts of nine kernels per product */
 #define UNPACK_BYTES 18.0               /* per weight, beside those stored */
 #define PLAIN_MODULES 4.0               /* of a layer: itself, its attention, its MLP, and its activation */

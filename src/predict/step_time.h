@@ -135,9 +135,9 @@
  *            where it reduces [24]; plus, per collective of tensor parallelism, collective_launches and, unless they
  *            are compiled, dispatch_launches (coefficients.h); 0.04 per matrix for torch.autocast, which casts its
  *            input and weight, and both gradients, in kernels of their own unless they are compiled [28], 0.54 for
- *            fp8 by torch's operations (layer_eager_cast_bytes), 0.3 per norm that they compute, to whose kernels (8
- *            forward, some 12 backward, for one and two) those of rotary positions written by hand are added, as both
- *            go together, and checkpoint_launches with full recompute. All
+ *            fp8 by torch's operations (layer_eager_cast_bytes), 0.3 (fitted to tests/data/unseen) per norm that they
+ *            compute, in some twenty kernels, with those of rotary positions by hand, which go together with such
+ *            norms, and checkpoint_launches with full recompute. All
  *            this, and copies of gathered tensors, by the device's launch_factor (devices.toml); with CUDA graphs a
  *            hundredth
  *            (docs.nvidia.com/dl-cuda-graph: a layer is one). Experts that are not looped over have routing_launches

@@ -1,5 +1,5 @@
-/* Predictions of published tables that nothing was fitted to: tests/data/unseen, whose columns are inputs. What was
- * printed first is in docs/benchmarks.md. */
+/* Predictions of published tables that were frozen before they were predicted: tests/data/unseen, whose columns are
+ * inputs. What was printed first is in docs/benchmarks.md; what was fitted since, in tests/data/README.md. */
 #include "predict/predictor.h"
 #include "shared_data.h"
 #include "unit_test.h"
