@@ -986,16 +986,16 @@ compare_tables() # what tests print that compare predictions with published tabl
     accuracy_of predict_litgpt
 }
 
-# Renews src/predict/evidence_rows.c, which intervals are made of, then the tables of docs/predictions.md and of
+# Renews src/predict/evidence.toml, which intervals are made of, then the tables of docs/predictions.md and of
 # src/predict/comparisons.md, which has every row.
 accuracy_of_tables()
 {
     local page=$root/docs/predictions.md all=$root/src/predict/comparisons.md
-    local rows=$root/src/predict/evidence_rows.c tables=$BENCH_DIR/tables
+    local rows=$root/src/predict/evidence.toml tables=$BENCH_DIR/tables
     compare_tables >"$tables"
     cp "$rows" "$BENCH_DIR/rows"
-    grep -E '^    \{' "$tables" | renew_between "$rows" ' evidence_rows.. = ' '^};'
-    sed -n 's/^scaled /    /p' "$tables" | renew_between "$rows" ' scaling_rows.. = ' '^};'
+    sed -n 's/^compared {/    {/p' "$tables" | renew_between "$rows" '^compared = ' '^]'
+    sed -n 's/^scaled {/    {/p' "$tables" | renew_between "$rows" '^scaled = ' '^]'
     cmp -s "$rows" "$BENCH_DIR/rows" || compare_tables >"$tables"
     sed -nE 's/^held out, (.*): ([0-9]+) sources, (.*)/| \1, each of \2 sources held out in turn | \3 |/p' "$tables"
     compared_tables "$tables" >"$BENCH_DIR/part" || die "the tests compared no tables"

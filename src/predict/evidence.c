@@ -126,12 +126,10 @@ static bool reaches(const struct compared_scaling *row, double devices)
 {
     if (row->beyond >= devices)
         return false;
-    for (size_t i = 0; i < scaling_count; i++) {
-        const struct compared_scaling *other = &scaling_rows[i];
+    for (const struct compared_scaling *other = scaling_rows; other->pairs.table; other++)
         if (other->pairs.quantity == row->pairs.quantity && other->beyond > row->beyond && other->beyond < devices &&
             strcmp(other->pairs.table, row->pairs.table) == 0)
             return false;
-    }
     return true;
 }
 
@@ -139,9 +137,9 @@ double evidence_scaling_width(const char *framework, enum predicted_quantity qua
 {
     struct pool own = {0}, others = {0};
     const char *name = evidence_name(framework);
-    for (size_t i = 0; i < scaling_count; i++)
-        if (scaling_rows[i].pairs.quantity == quantity && reaches(&scaling_rows[i], devices))
-            pool_add(strcmp(scaling_rows[i].pairs.framework, name) == 0 ? &own : &others, &scaling_rows[i].pairs);
+    for (const struct compared_scaling *row = scaling_rows; row->pairs.table; row++)
+        if (row->pairs.quantity == quantity && reaches(row, devices))
+            pool_add(strcmp(row->pairs.framework, name) == 0 ? &own : &others, &row->pairs);
     double width = others.tables == 0 ? uncompared[quantity]
                                       : among(&own, student_factor(others.tables) * others.sum / others.weight);
     return width * sqrt(doublings);

@@ -120,8 +120,7 @@ struct compared_scaling {
     struct compared_table pairs;
     double beyond; /* pairs whose larger run has more devices than this, up to four times as many (0: up to 64) */
 };
-extern const struct compared_scaling scaling_rows[];
-extern const size_t scaling_count;
+extern const struct compared_scaling scaling_rows[]; /* the last has no table */
 
 /* 90 % interval of ln(measured / predicted) of what is estimated of memory, or of time, in new sources. */
 struct unseen_spread {

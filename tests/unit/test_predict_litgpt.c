@@ -43,11 +43,12 @@ static void tell(const char *name, const struct mean_error *m)
                   m->inside);
 }
 
-/* As a row of src/predict/evidence_rows.c. */
+/* As a row of src/predict/evidence.toml. */
 static void tell_evidence(const char *feature, double *residuals, size_t count)
 {
     sort_doubles(residuals, count);
-    print_message("    {\"litgpt-finetune.csv\", \"hf-trainer\", QUANTITY_OF_MEMORY, FEATURE_%s, %zu, %.3f},\n",
+    print_message("compared { table = \"litgpt-finetune.csv\", framework = \"hf-trainer\", quantity = \"memory\", "
+                  "feature = \"%s\", runs = %zu, within = %.3f },\n",
                   feature, count, quantile(residuals, count, 0.9));
 }
 
@@ -83,8 +84,8 @@ TEST(predictions__litgpt__figures)
     }
     tell("LoRA", &lora);
     tell("QLoRA in nf4", &qlora);
-    tell_evidence("ADAPTERS", residuals, count);
-    tell_evidence("QUANTIZATION", quantised, qlora.rows);
-    tell_evidence("KEPT", residuals, count);
+    tell_evidence("adapters", residuals, count);
+    tell_evidence("quantization", quantised, qlora.rows);
+    tell_evidence("kept", residuals, count);
     assert_true(lora.rows > 0 && lora.sum <= 0.08 * (double)lora.rows);
 }

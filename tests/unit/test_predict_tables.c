@@ -79,14 +79,13 @@ static void tell(const char *name, const char *quantity, struct comparison *c, c
  * it. */
 static struct comparison apart[PREDICTED_QUANTITIES][PLAN_FEATURES];
 
-/* As rows of src/predict/evidence_rows.c. */
+/* As rows of src/predict/evidence.toml. */
 static void tell_evidence(const struct table *spec)
 {
-    static const char *const quantities[] = {"MEMORY", "TIME"};
     OWNED char **features =
-        parts_of("PLAIN FAMILY EXPERTS CONTEXT OFFLOAD MTP FP8 FP4 SCHEDULE ADAPTERS DEVICE MIXERS SPREAD "
-                 "LENGTHS OTHER_ADAPTERS OTHER_QUANTIZATION QUANTIZATION FP32 HELD SHARDED LONG NODES UNPACKED "
-                 "NETWORK HOST WHOLE SPLIT CAST KEPT LOGITS",
+        parts_of("plain family experts context offload mtp fp8 fp4 schedule adapters device mixers spread "
+                 "lengths other_adapters other_quantization quantization fp32 held sharded long nodes unpacked "
+                 "network host whole split cast kept logits",
                  " ");
     for (int q = 0; q < PREDICTED_QUANTITIES; q++)
         for (int k = 0; k < PLAN_FEATURES; k++) {
@@ -94,8 +93,10 @@ static void tell_evidence(const struct table *spec)
             if (c->rows == 0)
                 continue;
             sort_doubles(c->residuals, c->rows);
-            print_message("    {\"%s\", \"%s\", QUANTITY_OF_%s, FEATURE_%s, %zu, %.3f},\n", spec->file, spec->framework,
-                          quantities[q], features[k], c->rows, quantile(c->residuals, c->rows, 0.9));
+            print_message("compared { table = \"%s\", framework = \"%s\", quantity = \"%s\", feature = \"%s\", "
+                          "runs = %zu, within = %.3f },\n",
+                          spec->file, spec->framework, q == QUANTITY_OF_MEMORY ? "memory" : "time", features[k],
+                          c->rows, quantile(c->residuals, c->rows, 0.9));
             free(c->residuals);
             *c = (struct comparison){0};
         }
@@ -284,8 +285,8 @@ static void merge_repeats(struct sightings *s)
     s->count = kept;
 }
 
-/* Pairs whose larger is on more than `beyond` devices, but no more than `most`, as a row of scaling_rows in
- * src/predict/evidence_rows.c. */
+/* Pairs whose larger is on more than `beyond` devices, but no more than `most`, as a row of what is scaled in
+ * src/predict/evidence.toml. */
 static void tell_pairs(const struct table *spec, enum predicted_quantity q, double beyond, double most)
 {
     const struct sightings *s = &sightings[q];
@@ -300,9 +301,10 @@ static void tell_pairs(const struct table *spec, enum predicted_quantity q, doub
         }
     sort_doubles(c.residuals, c.rows);
     if (c.rows > 0)
-        print_message("scaled {{\"%s\", \"%s\", QUANTITY_OF_%s, FEATURE_PLAIN, %zu, %.3f}, %.0f},\n", spec->file,
-                      spec->framework, q == QUANTITY_OF_MEMORY ? "MEMORY" : "TIME", c.rows,
-                      quantile(c.residuals, c.rows, 0.9), beyond);
+        print_message("scaled { table = \"%s\", framework = \"%s\", quantity = \"%s\", beyond = %.0f, runs = %zu, "
+                      "within = %.3f },\n",
+                      spec->file, spec->framework, q == QUANTITY_OF_MEMORY ? "memory" : "time", beyond, c.rows,
+                      quantile(c.residuals, c.rows, 0.9));
     free(c.residuals);
 }
 
