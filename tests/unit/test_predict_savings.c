@@ -126,8 +126,8 @@ TEST(step_predict__dispatchers__copies_of_a_token)
 {
     const double each = expert_traffic(DISPATCH_ALL_TO_ALL, 8), within = expert_traffic(DISPATCH_ALL_TO_ALL, 16);
     assert_same(expert_traffic(DISPATCH_ALL_GATHER, 8) / each, 16.0 / 4);
-    /* Of two nodes all-to-all counts the other alone, and DeepEP all ranks but the own one. */
-    assert_same(expert_traffic(DISPATCH_ONCE, 8) / each, 2 * (1 - 1.0 / 16) * (15.0 / 16) / (4 * 1.0 / 2));
+    /* Of two nodes all-to-all counts the other alone, twice, and DeepEP all ranks but the own one. */
+    assert_same(expert_traffic(DISPATCH_ONCE, 8) / each, 2 * (1 - 1.0 / 16) * (15.0 / 16) / (2 * 4 * 1.0 / 2));
     assert_same(expert_traffic(DISPATCH_ONCE, 16) / within, 16 * (1 - pow(15.0 / 16, 4)) / 4);
 }
 

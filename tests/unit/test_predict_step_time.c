@@ -575,7 +575,7 @@ TEST(step_predict__experts_that_are_not_cut__within_a_node)
     set_experts(&a, 8, 2, 0);
     double cut = term_of(a, plan, "megatron", TIME_EXPERT);
     plan.expert_tensor = 1;
-    assert_close(term_of(a, plan, "megatron", TIME_EXPERT) / (7 / 8.0) * 300e9, cut / (1 / 2.0) * network, 1e-12);
+    assert_close(term_of(a, plan, "megatron", TIME_EXPERT) / (7 / 8.0) * 300e9, cut / (2 * 1 / 2.0) * network, 1e-12);
     plan.dispatcher = DISPATCH_ONCE; /* to eight ranks; over two nodes to each of these */
     double ranks = 8 * (1 - pow(1 - 1 / 8.0, 2)), nodes = 2 * (1 - pow(1 - 1 / 2.0, 2));
     double within = term_of(a, plan, "megatron", TIME_EXPERT);
