@@ -131,9 +131,9 @@ static int set_adapters(const struct input_value *values, struct subject *s, str
     if (peft->kind == INPUT_TEXT && strcasecmp(peft->text, "qlora") == 0 && !values[AT_QUANTIZATION].kind)
         s->plan.quantization = QUANTIZATION_NF4;
     s->plan.kbit_preparation &= !is_left_alone(s->plan.quantization);
-    /* bitsandbytes nn/modules.py, Linear4bit.set_compute_type: products have the type of their input. */
+    /* bitsandbytes nn/modules.py, Linear4bit.set_compute_type; since 0.47 it leaves a type that was given. */
     bool in_4_bits = s->plan.quantization == QUANTIZATION_NF4 || s->plan.quantization == QUANTIZATION_NF4_DOUBLE;
-    s->plan.wide_products =
+    s->plan.wide_products &=
         in_4_bits && s->plan.kbit_preparation && values[AT_AUTOCAST].kind && !is_on(&values[AT_AUTOCAST]);
     if (s->plan.tuning == TUNING_IA3 && s->plan.lora_rank == 0)
         s->plan.lora_rank = 1;

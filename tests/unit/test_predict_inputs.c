@@ -273,15 +273,18 @@ TEST(predictor_predict__recipes__risk_where_only_recomputing_fits)
     assert_float_equal(unsaid, (none + predict(p)->oom_probability) / 2, 0.02); /* either may be meant */
 }
 
-/* Without autocast, 4-bit products have the type of peft's prepared hidden states. */
+/* Without autocast, 4-bit products of bitsandbytes before 0.47 have the type of peft's prepared hidden states. */
 TEST(predictor_predict__no_autocast__prepared_products_in_fp32)
 {
     HELD_AT(predictor) *p = create("hf-trainer");
     gpt_with("device=A100-80GB peft=qlora lora_rank=8 lora_targets=attention micro_batch=64 autocast=0");
     const struct prediction narrow = *predict(p);
     const struct prediction cast = *predicted(p, "kbit_preparation=1 autocast=1");
-    const double matrices = predicted(p, "autocast=0")->step.terms[TIME_MATRICES];
     assert_true(cast.step.terms[TIME_MATRICES] == narrow.step.terms[TIME_MATRICES]);
+    assert_true(predicted(p, "autocast=0")->step.terms[TIME_MATRICES] == narrow.step.terms[TIME_MATRICES]);
+    assert_true(predicted(p, "wide_products=1 autocast=1")->step.terms[TIME_MATRICES] ==
+                narrow.step.terms[TIME_MATRICES]);
+    const double matrices = predicted(p, "autocast=0")->step.terms[TIME_MATRICES];
     assert_true(matrices > 3 * cast.step.terms[TIME_MATRICES]);
 }
 

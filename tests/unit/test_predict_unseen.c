@@ -183,7 +183,8 @@ static const char own_reduction[] = "unbucketed_gradients=1@torch-ddp";
 static const char equal[] = "packing=1";
 static const char of_trainer[] = "packing=1 autocast=1@hf-trainer";
 static const char vary[] = "packing=0";
-static const char own_loop[] = "sync_each_batch=1 packing=1 narrow_loss=1 padding_mask=1 deterministic=1 autocast=0";
+static const char own_loop[] =
+    "sync_each_batch=1 packing=1 narrow_loss=1 padding_mask=1 deterministic=1 autocast=0 wide_products=1";
 
 /* atorch's loop (fsdp_llama2.py) has a pass's output in a variable until the next pass is done, with the keys and
  * values of all layers: use_cache is on by default, and torch's checkpoint_wrapper, unlike the model's own, leaves it

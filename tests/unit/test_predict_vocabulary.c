@@ -23,7 +23,9 @@ static const struct plan {
     {"megatron", DECODER "mixer_layers=4 mixer=mamba mixer_heads=32 mixer_state=16"},
     {"megatron", "family=vit layers=8 hidden=1024 heads=16 image=224 patch=16 classes=10 micro_batch=8"},
     {"hf-trainer", DECODER "family=llama peft=lora lora_rank=8 lora_targets=attention quantization=nf4 "
-                           "kbit_preparation=1 recompute=full"},
+                           "kbit_preparation=1 recompute=full autocast=0"},
+    {"hf-trainer", DECODER "family=llama peft=qlora lora_rank=8 lora_targets=attention kbit_preparation=1 "
+                           "wide_products=1"},
     {"hf-trainer", DECODER "zero_stage=0 seq=128 precision=fp32 recompute=full loss_kernel=fused"},
     {"hf-trainer", DECODER "peft=lora lora_rank=8 lora_targets=attention quantization=gptq"},
     {"hf-trainer", DECODER "zero_stage=3 gradient_accumulation=4"},
