@@ -33,7 +33,7 @@
  *
  * Memory of a kind that the framework itself was not compared with (a feature, or one of FEATURES_OF_KIND, that none of
  * its tables has; anything, without a table) is as far off as sources were that nobody had compared before. Model
- * states are counted; what differs between sources is the rest, which was e^-0.85 to e^1.05 times as predicted in nine
+ * states are counted; what differs between sources is the rest, which was e^-0.73 to e^0.80 times as predicted in nine
  * of ten rows of tests/data/unseen when these were first predicted (unseen_memory; tests/unit/test_predict_unseen.c
  * says how it follows from first.csv, and what each derivation says of the others' interval). A counter of all that is
  * held, where only others' was compared, goes half of the way to UNCOMPARED_MEMORY.

@@ -322,6 +322,17 @@ static const struct bounds tables[] = {
     {"can-i-finetune-this.csv", 13, COUNTS_ALLOCATED, 0.14, 0.99, 0, 0, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"it5423.csv", 16, COUNTS_ALLOCATED, 0.085, 0.99, 0.195, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"minidist.csv", 27, COUNTS_ALLOCATED, 2.825, 0.55, 0.25, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"megatron-abci.csv", 56, COUNTS_ALLOCATED, 0, 0, 0.12, 0.99, 0, 0, 0, NULL, RANK_FIRST, 12.5e9},
+    {"megatron-tsubame.csv", 106, COUNTS_ALLOCATED, 0, 0, 0.075, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
+    {"gpt2-fsdp-triton.csv", 8, COUNTS_ALLOCATED, 0.51, 0.49, 0.165, 0.99, 1, 0, 0, keeps_logits, RANK_FIRST, 0},
+    {"nebius-torchtitan.csv", 3, COUNTS_RESERVED, 0.15, 0.66, 0.255, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
+    {"trl-sft-benchmark.csv", 36, COUNTS_DEVICE, 0.095, 0.99, 0.22, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
+    {"zero-offload-liger.csv", 24, COUNTS_ALLOCATED, 0.15, 0.99, 0, 0, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"long-context-finetuning.csv", 16, COUNTS_ALLOCATED, 0.2, 0.99, 0.16, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"multi-gpu-training.csv", 18, COUNTS_ALLOCATED, 0.035, 0.99, 0.165, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"memopro.csv", 18, COUNTS_ALLOCATED, 0.085, 0.99, 0.285, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"dp-tp-pp-lab.csv", 19, COUNTS_ALLOCATED, 0.01, 0.99, 0.09, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"timelyfreeze.csv", 40, COUNTS_RESERVED, 0.26, 0.69, 0.205, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
@@ -505,5 +516,5 @@ TEST(first_predictions__each_derivation_left_out__inside_the_interval)
     leave_each_out(
         &(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, NULL, 0.73, 0.13, 0, 0, 0});
     leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, &unseen_compared_time,
-                                      0.72, 0.09, 24, 0.4, 0.3});
+                                      0.70, 0.09, 24, 0.4, 0.3});
 }
