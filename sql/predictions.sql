@@ -12,6 +12,21 @@ CREATE TABLE seen (n INTEGER PRIMARY KEY, words, state, failure, why, memory_of,
     model AS (document ->> '$.keys.model') STORED, training_spec AS (document ->> '$.keys.training_spec') STORED,
     parallel_spec AS (document ->> '$.keys.parallel_spec') STORED);
 
+-- The columns of rows besides the keys. unit: B is followed by whose memory it is, '' is that of throughput; brief: shown to
+-- people where none are asked for; part: "job", which plans on other devices do not have; "predicted", which that of such a plan
+-- replaces; "plan", of such plans alone.
+CREATE TABLE field (n INTEGER PRIMARY KEY, name, unit, brief, part);
+INSERT INTO field (name, unit, brief, part) VALUES
+    ('number', NULL, 0, ''), ('job', NULL, 0, ''), ('key', NULL, 0, ''), ('state', NULL, 1, 'job'), ('failure', NULL, 0, ''),
+    ('predicted_memory', 'B', 1, 'predicted'), ('memory_low', 'B', 0, 'predicted'), ('memory_high', 'B', 0, 'predicted'),
+    ('verdict', NULL, 1, ''), ('oom_probability', NULL, 0, ''), ('measured_memory', 'B', 1, 'job'),
+    ('predicted_time', 's', 1, 'predicted'), ('time_low', 's', 0, 'predicted'), ('time_high', 's', 0, 'predicted'),
+    ('measured_time', 's', 1, 'job'), ('mfu', NULL, 1, ''), ('no_prediction', NULL, 0, ''),
+    ('place', NULL, 1, 'plan'), ('place_here', NULL, 1, 'plan'), ('devices', NULL, 1, 'plan'), ('devices_here', NULL, 1, 'plan'),
+    ('predicted_time_here', 's', 0, 'plan'), ('predicted_memory_here', 'B', 0, 'plan'), ('throughput', '', 1, 'plan'),
+    ('throughput_low', '', 0, 'plan'), ('throughput_high', '', 0, 'plan'), ('efficiency', NULL, 1, 'plan'),
+    ('efficiency_low', NULL, 0, 'plan'), ('efficiency_high', NULL, 0, 'plan');
+
 -- As rows, which can be filtered, ordered and selected by column like those of `results`.
 CREATE VIEW prediction AS SELECT +n AS number, document ->> 'key' AS key, iif(state = '', 'new', state) AS state,
     nullif(failure, '') AS failure, memory AS predicted_memory, iif(memory IS NULL, NULL, memory_low) AS memory_low,
@@ -20,7 +35,15 @@ CREATE VIEW prediction AS SELECT +n AS number, document ->> 'key' AS key, iif(st
     peak_s / time AS mfu, nullif(why, '') AS no_prediction, job, verdict, measured_memory, measured_time, words, derived,
     cluster_spec, model, training_spec, parallel_spec
     FROM seen;
-CREATE TABLE metric_definition (name TEXT PRIMARY KEY, unit, counter, rank);
+CREATE VIEW spec AS SELECT 'cluster_spec' AS kind, cluster_spec AS json FROM seen UNION SELECT 'model', model FROM seen
+    UNION SELECT 'training_spec', training_spec FROM seen UNION SELECT 'parallel_spec', parallel_spec FROM seen;
+-- Units say whose memory it is; for predictions, that of the first row.
+CREATE VIEW metric_definition (name, unit, counter, rank) AS
+SELECT f.name, CASE f.unit WHEN 'B' THEN 'B' || coalesce(' ' || nullif(iif(f.name <> 'measured_memory' AND s.memory_of IS NOT NULL,
+            s.memory_of, memory_words), ''), '')
+        WHEN '' THEN iif((SELECT counts_tokens FROM plan WHERE words = s.words ORDER BY n LIMIT 1), 'tokens/s', 'samples/s')
+        ELSE f.unit END, NULL, NULL
+    FROM field AS f, seen AS s, asked WHERE s.n = 1 AND f.unit IS NOT NULL;
 
 CREATE VIEW list (n, line) AS
 SELECT n, words || iif(state = '', '', '  ' || state) || iif(failure = '', '', '/' || failure)

@@ -31,6 +31,27 @@ void match_add_prediction(const struct match *m, struct buffer *out)
 
 /* --- as JSON --- */
 
+char *match_keys_json(const struct space *space)
+{
+    const struct names *n = &space->names;
+    OWNED_JSON *list = cJSON_CreateArray();
+    size_t index;
+    for (size_t i = 0; i < n->key_count + n->derived_count; i++) {
+        const bool is_key = i < n->key_count;
+        const struct key *key = &n->keys[is_key ? i : 0];
+        const char *name = is_key ? key->name : n->derived[i - n->key_count].name;
+        if (!is_key && !match_keeps_derived(space, i - n->key_count))
+            continue;
+        cJSON *row = cJSON_CreateArray();
+        cJSON_AddItemToArray(row, cJSON_CreateString(is_key ? section_names[key->section] : "derived"));
+        cJSON_AddItemToArray(row, cJSON_CreateString(name));
+        cJSON_AddItemToArray(row, cJSON_CreateBool(is_key && specs_differ(space->specs[key->section], i)));
+        cJSON_AddItemToArray(row, cJSON_CreateBool(!is_key || names_resolve(n, name, &index) == RESOLVED_KEY));
+        cJSON_AddItemToArray(list, row);
+    }
+    return cJSON_PrintUnformatted(list);
+}
+
 struct match_json {
     struct space *space;
     struct describer *describer;

@@ -11,6 +11,10 @@
 /* Appends " predicted 18.2 MiB reserved, rank 0 (may not fit), 0.12 s a step", or nothing without a prediction. */
 void match_add_prediction(const struct match *m, struct buffer *out);
 
+/* The sweep's keys, then the derived ones that matches keep: [["model", "layers", whether its specs differ in it,
+ * whether the name alone says which key it is], …]. The caller's. */
+char *match_keys_json(const struct space *space);
+
 struct match_json;
 int match_json_create(struct space *space, struct match_json **out, struct error *e);
 void match_json_free(struct match_json *j);

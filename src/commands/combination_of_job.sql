@@ -1,9 +1,10 @@
 -- The condition that holds for the combination of job ?1 and no other: by the sweep's keys (?2: section, name, whether
--- its specs differ in it) and of those that it has no more, if the recorded specs differ in them. ?3: what stands for a
--- secret.
+-- its specs differ in it; src/cli/match_words.h) and of those that it has no more, if the recorded specs differ in
+-- them. ?3: what stands for a secret.
 WITH
 known (kind, name, differs) AS MATERIALIZED (
-    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(?2)),
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(?2)
+    WHERE instr(value ->> 1, '"') = 0 AND instr(value ->> 1, '\') = 0),
 had AS (
     SELECT s.kind, s.json FROM job AS j
     JOIN spec AS s ON s.id IN (j.cluster_id, j.model_id, j.training_id, j.parallel_id) WHERE j.id = ?1),

@@ -7,7 +7,7 @@
 #include "commands/commands.h"
 #include "config/model_space.h"
 #include "database/open.h"
-#include "report/prediction_fields.h"
+#include "report/saying.h"
 #include "results/json.h"
 #include "sweep_file/reader.h"
 #include "sweep_file/schema.h"
@@ -113,6 +113,17 @@ static void add_of_file(const struct sweep *sweep, cJSON *said)
     add_of_candidates(sweep, cJSON_AddArrayToObject(said, "candidates"));
 }
 
+static void add_predicted(cJSON *said)
+{
+    OWNED_LIST names = STRING_LIST_INIT;
+    struct error ignored = ERROR_INIT;
+    OWNED_DB *db = NULL;
+    if (saying_open("sql/predictions.sql", &db, &ignored) == 0)
+        db_query_texts(db, "SELECT name FROM field ORDER BY n", NO_VALUES, &names, &ignored);
+    cJSON_AddItemToObject(said, "predicted",
+                          cJSON_CreateStringArray((const char *const *)names.items, (int)names.count));
+}
+
 /* The sweep file, which may have names that have not been run yet. Mistakes in it do not matter. */
 static struct sweep *read_file(char *const *words)
 {
@@ -148,12 +159,12 @@ static int print_offers(enum offer offer, char *const *words, struct error *e)
     OWNED_BUFFER out = BUFFER_INIT;
     struct stmt *s = NULL;
     struct error ignored = ERROR_INIT;
-    cJSON *list = cJSON_AddArrayToObject(said, "words"), *predicted = cJSON_AddArrayToObject(said, "predicted");
+    cJSON *list = cJSON_AddArrayToObject(said, "words");
     cJSON_AddStringToObject(said, "offer", offer_names[offer]);
     for (; words && *words; words++)
         add_text(list, *words);
-    for (int i = 0; i < FIELD_END; i++)
-        add_text(predicted, prediction_fields[i].name);
+    if (offer == OFFER_PREDICTIONS)
+        add_predicted(said);
     if (sweep)
         add_of_file(sweep, said);
     OWNED char *json = cJSON_PrintUnformatted(said);

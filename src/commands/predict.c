@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "answers/prediction_report.h"
 #include "cli/match_words.h"
@@ -14,7 +13,6 @@
 #include "config/scaling.h"
 #include "measures/learning.h"
 #include "predict/input_table.h"
-#include "report/prediction_fields.h"
 #include "results/json.h"
 #include "space/describe.h"
 #include "space/match.h"
@@ -179,103 +177,18 @@ static int scaling_read(const struct space *space, const char *text, struct scal
     return 0;
 }
 
-/* --- rows --- */
-
-/* Rows of `space`; with those of the view `scaled` where the columns of scaled plans are among them. */
-struct prediction_table {
-    const struct space *space;
-    int end; /* end of its fields: FIELD_PLACE or FIELD_END */
-};
-
-/* --- its columns --- */
-
-static bool is_field(const struct prediction_table *t, const char *name)
+/* Makes the view `results` of the report's rows. `*brief`: its columns for people, comma-separated; the caller's. */
+static int make_view(struct db *db, const struct space *space, bool is_scaled, char **brief, struct error *e)
 {
-    for (int i = 0; i < t->end; i++)
-        if (strcasecmp(prediction_fields[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* The key's name, qualified by its section if it is ambiguous. The caller frees it. */
-static char *title_of(const struct prediction_table *t, const struct key *key)
-{
-    const struct names *n = &t->space->names;
-    size_t index;
-    bool is_bare = !is_field(t, key->name) && names_resolve(n, key->name, &index) == RESOLVED_KEY;
-    return is_bare ? xstrdup(key->name) : xasprintf("%s.%s", section_names[key->section], key->name);
-}
-
-static void add_member(struct buffer *sql, const char *json, const char *key, const char *title)
-{
-    expression_add_member(sql, json, key);
-    buffer_add_text(sql, " AS ");
-    expression_add_name(sql, title);
-    buffer_add_text(sql, ", ");
-}
-
-static bool is_of_plan(const struct prediction_table *t, int field)
-{
-    return t->end != FIELD_PLACE && prediction_fields[field].source >= OF_PREDICTION;
-}
-
-static void write_view(const struct prediction_table *t, struct buffer *sql)
-{
-    const struct names *n = &t->space->names;
-    buffer_add_text(sql, "CREATE VIEW results AS SELECT number, job, key, ");
-    for (size_t i = 0; i < n->key_count; i++) {
-        OWNED char *title = title_of(t, &n->keys[i]);
-        add_member(sql, section_names[n->keys[i].section], n->keys[i].name, title);
-    }
-    for (size_t i = 0; i < n->derived_count; i++)
-        if (match_keeps_derived(t->space, i) && !is_field(t, n->derived[i].name))
-            add_member(sql, "derived", n->derived[i].name, n->derived[i].name);
-    for (int i = FIELD_STATE; i < t->end; i++)
-        buffer_printf(sql, "%s%s.%s", i > FIELD_STATE ? ", " : "", is_of_plan(t, i) ? "scaled" : "prediction",
-                      prediction_fields[i].name);
-    buffer_add_text(sql, t->end == FIELD_PLACE ? " FROM prediction"
-                                               : " FROM prediction LEFT JOIN kept AS scaled USING (words);"
-                                                 " CREATE TABLE kept AS SELECT * FROM scaled");
-    buffer_add_text(sql, "; CREATE VIEW spec AS");
-    for (int i = 0; i < SECTION_COUNT; i++)
-        buffer_printf(sql, "%s SELECT '%s' AS kind, %s AS json FROM prediction", i ? " UNION" : "", section_names[i],
-                      section_names[i]);
-}
-
-static void add_title(struct buffer *b, const char *title)
-{
-    buffer_printf(b, "%s%s", b->length ? "," : "", title);
-}
-
-/* The columns for people, comma-separated: keys that differ, the state and the predictions. The caller frees it. */
-static char *prediction_table_brief(const struct prediction_table *t)
-{
-    const struct names *n = &t->space->names;
-    struct buffer b = BUFFER_INIT;
-    for (size_t i = 0; i < n->key_count; i++) {
-        OWNED char *title = title_of(t, &n->keys[i]);
-        if (specs_differ(t->space->specs[n->keys[i].section], i))
-            add_title(&b, title);
-    }
-    for (int i = 0; i < t->end; i++)
-        if (prediction_fields[i].is_brief && (t->end == FIELD_PLACE || prediction_fields[i].source != OF_JOB))
-            add_title(&b, prediction_fields[i].name);
-    return buffer_take(&b);
-}
-
-/* Units say whose memory it is; for predictions, that of the first row. */
-static int define_units(const struct prediction_table *t, struct db *db, struct error *e)
-{
-    OWNED char *sql =
-        xasprintf("INSERT INTO metric_definition (name, unit) SELECT ?1, iif(?2 <> '', ?2, iif(%s, 'tokens/s', "
-                  "'samples/s')) || coalesce(' ' || nullif(iif(?2 <> 'B', '', iif(?1 <> 'measured_memory' AND"
-                  " memory_of IS NOT NULL, memory_of, memory_words)), ''), '') FROM seen, asked WHERE n = 1",
-                  t->end == FIELD_PLACE ? "0" : "(SELECT counts_tokens FROM kept WHERE words = seen.words)");
-    int rc = 0;
-    for (int i = 0; rc == 0 && i < FIELD_END; i++)
-        if (prediction_fields[i].unit)
-            rc = db_run(db, sql, VALUES(sql_text(prediction_fields[i].name), sql_text(prediction_fields[i].unit)), e);
-    return rc;
+    OWNED_STMT *s = NULL;
+    OWNED char *keys = match_keys_json(space);
+    if (db_next(db, embedded_text("src/commands/predicted_columns.sql"), VALUES(sql_text(keys), sql_int(is_scaled)), &s,
+                e) < 0)
+        return -1;
+    OWNED char *view = stmt_copy_text(s, 0);
+    *brief = stmt_copy_text(s, 1);
+    stmt_reset(s);
+    return db_exec(db, view, e);
 }
 
 /* --- the command --- */
@@ -411,19 +324,16 @@ static bool wants_table(const struct predict_options *o)
 static int answer_table(struct prediction_walk *w, const struct predict_options *o, struct error *e)
 {
     const struct report_format *format;
-    const struct prediction_table t = {w->session->space, w->scaling ? FIELD_END : FIELD_PLACE};
     struct db *db = prediction_report_db(w->report);
-    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED char *brief = NULL;
     uint64_t count = 0;
-    write_view(&t, &sql);
     if (report_format_find(o->format ? o->format : "table", &format, e) < 0 ||
-        match_json_create(w->session->space, &w->json, e) < 0 || db_exec(db, buffer_text(&sql), e) < 0 ||
-        walk(w, e) < 0 || define_units(&t, db, e) < 0)
+        match_json_create(w->session->space, &w->json, e) < 0 ||
+        make_view(db, w->session->space, w->scaling != NULL, &brief, e) < 0 || walk(w, e) < 0)
         return -1;
     if (o->json)
         format = &report_document;
     bool is_brief = !o->columns && (format->render == render_table || format->render == render_markdown);
-    OWNED char *brief = is_brief ? prediction_table_brief(&t) : NULL;
     const struct result_query q = {.where = o->where,
                                    .sort = o->sort,
                                    .columns = is_brief ? brief : o->columns,

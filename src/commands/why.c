@@ -51,25 +51,6 @@ static int add_word(struct buffer *sql, const char *word, struct error *e)
     return 0;
 }
 
-/* [["model", "layers", true], ...]. The caller's. */
-static char *known_keys(const struct space *space)
-{
-    OWNED_JSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < space->names.key_count; i++) {
-        const struct key *key = &space->names.keys[i];
-        cJSON *row = cJSON_CreateArray();
-        if (strpbrk(key->name, "\"\\")) {
-            cJSON_Delete(row);
-            continue;
-        }
-        cJSON_AddItemToArray(row, cJSON_CreateString(section_names[key->section]));
-        cJSON_AddItemToArray(row, cJSON_CreateString(key->name));
-        cJSON_AddItemToArray(row, cJSON_CreateBool(specs_differ(space->specs[key->section], i)));
-        cJSON_AddItemToArray(list, row);
-    }
-    return cJSON_PrintUnformatted(list);
-}
-
 /* A condition for the combination of a recorded job. */
 static int add_job(const struct space *space, struct db *db, const char *word, struct buffer *sql, struct error *e)
 {
@@ -82,11 +63,10 @@ static int add_job(const struct space *space, struct db *db, const char *word, s
                          word);
     if (job_named(db, word, &job, e) < 0)
         return -1;
-    char *keys = known_keys(space);
+    OWNED char *keys = match_keys_json(space);
     int rc = db_query_text(db, embedded_text("src/commands/combination_of_job.sql"),
                            VALUES(sql_int(job), sql_text(keys), sql_text(SECRET_REDACTED)), &condition, e);
     buffer_add_text(sql, condition ? condition : "");
-    cJSON_free(keys);
     return rc;
 }
 
