@@ -42,6 +42,7 @@
 
 /* What is printed, and how the winner was started. */
 struct shown_best {
+    const struct best_options *options;
     struct db *db;
     struct best best;
     struct job_launch launch;
@@ -70,15 +71,14 @@ static char *files_of(const struct shown_best *f)
 /* --- as files --- */
 
 /* Who may read the database may read it. */
-static int write_file(const char *db, const char *directory, const char *name, struct buffer *text, struct error *e)
+static int write_file(const struct shown_best *f, const char *name, const struct buffer *text, struct error *e)
 {
     struct stat status;
-    OWNED char *path = xasprintf("%s/%s", directory, name);
-    int rc = file_write_like(path, db, text->data, text->length, e);
+    OWNED char *path = xasprintf("%s/%s", f->options->out, name);
+    int rc = file_write_like(path, f->options->db, text->data, text->length, e);
     if (rc == 0 && strcmp(name, "command.sh") == 0 &&
         (stat(path, &status) < 0 || chmod(path, status.st_mode | (status.st_mode & 0444) >> 2) < 0))
         rc = error_errno(e, errno, "%s: cannot make it executable", path);
-    buffer_free(text);
     return rc;
 }
 
@@ -116,61 +116,41 @@ static void add_script(const struct shown_best *f, struct buffer *out)
 }
 
 /* Copies the winner's ds_config.json for training, if it had one. */
-static int copy_ds_config(const struct shown_best *f, const char *db, const char *directory, struct error *e)
+static int copy_ds_config(const struct shown_best *f, struct error *e)
 {
     OWNED char *files = files_of(f);
     static const char *const names[] = {DS_TRAINING_FILE, DS_CONFIG_FILE};
-    struct buffer text = BUFFER_INIT;
-    int rc = 0, fd = -1;
+    OWNED_BUFFER text = BUFFER_INIT;
+    int fd = -1;
     for (size_t i = 0; files && fd < 0 && i < LENGTH(names); i++) {
         OWNED char *path = xasprintf("%s/%s", files, names[i]);
         fd = job_file_open(path);
     }
     if (fd >= 0 && job_file_read(fd, LARGEST_CONFIG, &text) < 0)
-        rc = error_errno(e, errno, "%s: its ds_config.json cannot be read", files);
-    else if (fd >= 0)
-        rc = write_file(db, directory, "ds_config.json", &text, e);
-    return rc;
+        return error_errno(e, errno, "%s: its ds_config.json cannot be read", files);
+    return fd >= 0 ? write_file(f, "ds_config.json", &text, e) : 0;
 }
 
 /* Writes what the winner was given by [[job.file]] where its command looks for it: below the script's directory. */
-static int write_given(const struct shown_best *f, const char *db_path, const char *directory, struct error *e)
+static int write_given(const struct shown_best *f, const struct kept_files *kept, struct error *e)
 {
     static const char sql[] =
         "SELECT f.path, t.text FROM job AS j JOIN attempt_file AS f ON f.attempt_id = j.attempt_id"
         " JOIN given_text AS t ON t.id = f.text_id WHERE j.id = ?1 AND f.path NOT IN ('" DS_CONFIG_FILE
         "', '" DS_TRAINING_FILE "') ORDER BY 1";
-    const struct kept_files kept = {.option = "--out", .db_path = db_path, .db = f->db};
     OWNED_STMT *s = NULL;
     int rc = db_query(f->db, sql, VALUES(sql_int(best_job(&f->best))), &s, e);
     while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
-        struct buffer text = BUFFER_INIT;
-        OWNED char *path = xasprintf("%s/%s", directory, stmt_text(s, 0));
+        OWNED_BUFFER text = BUFFER_INIT;
+        OWNED char *path = xasprintf("%s/%s", f->options->out, stmt_text(s, 0));
         OWNED char *above = xstrndup(path, (size_t)(path_name(path) - path));
-        rc = written_file_check(path, &kept, e);
-        rc = rc < 0 ? rc : file_make_directories(above, e);
+        if (written_file_check(path, kept, e) < 0 || file_make_directories(above, e) < 0)
+            return -1;
         buffer_add_text(&text, stmt_text(s, 1));
-        if (rc == 0 && strstr(buffer_text(&text), SECRET_REDACTED))
+        if (strstr(buffer_text(&text), SECRET_REDACTED))
             output_message("%s: secrets are left out; fill them in before you run command.sh", path);
-        if (rc == 0)
-            rc = write_file(db_path, directory, stmt_text(s, 0), &text, e);
-        else
-            buffer_free(&text);
+        rc = write_file(f, stmt_text(s, 0), &text, e);
     }
-    return rc;
-}
-
-/* Writes a sweep file with only the winner. */
-static int write_sweep(const struct shown_best *f, const char *path, const char *directory, struct error *e)
-{
-    struct buffer text = BUFFER_INIT;
-    OWNED char *where = xasprintf("job = %lld", (long long)best_job(&f->best));
-    const struct result_query q = {.where = where};
-    int rc = subset_add_toml(f->db, &q, &text, e);
-    if (rc == 0)
-        rc = write_file(path, directory, "sweep.toml", &text, e);
-    else
-        buffer_free(&text);
     return rc;
 }
 
@@ -191,23 +171,32 @@ static void add_job(const cJSON *document, struct buffer *out)
     add_json_line(job, out);
 }
 
-static int write_files(const struct shown_best *f, const char *db, const char *directory, struct error *e)
+/* The script and what the document says; a sweep file with only the winner, and the files that it needs. */
+static int write_out(const struct shown_best *f, struct error *e)
 {
-    struct buffer script = BUFFER_INIT, job = BUFFER_INIT, metrics = BUFFER_INIT;
+    static const char *const names[] = {"command.sh", "job.json", "metrics.json", "sweep.toml", "ds_config.json", NULL};
+    const char *directory = f->options->out, *elsewhere = f->launch.measured_elsewhere;
+    const struct kept_files kept = {.option = "--out", .db_path = f->options->db, .db = f->db};
     const bool has_command = f->launch.command[0] != NULL;
-    int rc = file_make_directories(directory, e);
-    if (rc < 0)
-        return rc;
+    OWNED_BUFFER script = BUFFER_INIT, job = BUFFER_INIT, metrics = BUFFER_INIT, sweep = BUFFER_INIT;
+    OWNED char *where = xasprintf("job = %lld", (long long)best_job(&f->best));
+    const struct result_query alone = {.where = where};
+    if (written_files_check(directory, names, &kept, e) < 0)
+        return -1;
     if (has_command)
         add_script(f, &script);
+    else if (elsewhere)
+        output_message("command.sh was not written: no command: the job was measured elsewhere (%s)", elsewhere);
+    else
+        output_message("command.sh was not written: no command was recorded");
     add_job(f->best.document, &job);
     add_json_line(cJSON_GetObjectItemCaseSensitive(f->best.document, "metrics"), &metrics);
-    /* write_file() frees the buffer. */
-    if (has_command)
-        rc |= write_file(db, directory, "command.sh", &script, rc ? NULL : e);
-    rc |= write_file(db, directory, "job.json", &job, rc ? NULL : e);
-    rc |= write_file(db, directory, "metrics.json", &metrics, rc ? NULL : e);
-    return rc;
+    return file_make_directories(directory, e) < 0 || (has_command && write_file(f, "command.sh", &script, e) < 0) ||
+                   write_file(f, "job.json", &job, e) < 0 || write_file(f, "metrics.json", &metrics, e) < 0 ||
+                   subset_add_toml(f->db, &alone, &sweep, e) < 0 || write_file(f, "sweep.toml", &sweep, e) < 0 ||
+                   sweep_files_copy(f->db, directory, e) < 0 || copy_ds_config(f, e) < 0
+               ? -1
+               : write_given(f, &kept, e);
 }
 
 /* --- the command --- */
@@ -228,29 +217,6 @@ static int say_nothing_ok(const struct shown_best *f, struct error *e)
     for (char *rest = text.data, *line; rest && (line = strtok_r(rest, "\n", &rest));)
         output_message("%s", line);
     return STATUS_JOBS_FAILED;
-}
-
-static int check_out(struct db *db, const struct best_options *o, struct error *e)
-{
-    static const char *const names[] = {"command.sh", "job.json", "metrics.json", "sweep.toml", "ds_config.json", NULL};
-    const struct kept_files kept = {.option = "--out", .db_path = o->db, .db = db};
-    return written_files_check(o->out, names, &kept, e);
-}
-
-static int write_out(const struct shown_best *f, const struct best_options *o, struct error *e)
-{
-    const char *elsewhere = f->launch.measured_elsewhere;
-    if (check_out(f->db, o, e) < 0)
-        return -1;
-    if (!f->launch.command[0] && elsewhere)
-        output_message("command.sh was not written: no command: the job was measured elsewhere (%s)", elsewhere);
-    else if (!f->launch.command[0])
-        output_message("command.sh was not written: no command was recorded");
-    return write_files(f, o->db, o->out, e) < 0 || write_sweep(f, o->db, o->out, e) < 0 ||
-                   sweep_files_copy(f->db, o->out, e) < 0 || copy_ds_config(f, o->db, o->out, e) < 0 ||
-                   write_given(f, o->db, o->out, e) < 0
-               ? -1
-               : 0;
 }
 
 static void set_text(cJSON *document, const char *name, const char *text)
@@ -288,27 +254,29 @@ static void compare_without(struct shown_best *f, const struct best *without)
     json_add_real(f->best.document, "lost_share", share);
 }
 
-static int print(struct shown_best *f, const struct best_options *o, struct error *e)
+/* `say`: which part of the text. */
+static int print_part(const struct shown_best *f, cJSON *document, const char *say, struct error *e)
 {
-    if (fill(f, e) < 0 || (o->out && write_out(f, o, e) < 0))
-        return -1;
-    batch_notice_say(f->best.beside);
-    if (device_notice_say(f->db, best_job(&f->best), e) < 0)
-        return -1;
-    cJSON_AddStringToObject(f->best.beside, "say", "winner");
-    return o->json ? output_json(f->best.document, e)
-                   : output_said("sql/texts/best.sql", f->best.document, f->best.beside, e);
+    cJSON_AddStringToObject(f->best.beside, "say", say);
+    return f->options->json ? output_json(document, e)
+                            : output_said("sql/texts/best.sql", f->best.document, f->best.beside, e);
 }
 
-static int print_groups(const struct shown_best *f, const struct best_options *o, struct error *e)
+static int print(struct shown_best *f, struct error *e)
 {
-    if (o->out)
+    if (fill(f, e) < 0 || (f->options->out && write_out(f, e) < 0))
+        return -1;
+    batch_notice_say(f->best.beside);
+    return device_notice_say(f->db, best_job(&f->best), e) < 0 ? -1 : print_part(f, f->best.document, "winner", e);
+}
+
+static int print_groups(const struct shown_best *f, struct error *e)
+{
+    if (f->options->out)
         return error_set(e, ERROR_USAGE,
                          "--out: there are %lld groups, each with its own winner; choose one with --group",
                          (long long)json_count_of(f->best.beside, "winners"));
-    cJSON_AddStringToObject(f->best.beside, "say", "groups");
-    return o->json ? output_json(cJSON_GetObjectItemCaseSensitive(f->best.beside, "groups"), e)
-                   : output_said("sql/texts/best.sql", f->best.document, f->best.beside, e);
+    return print_part(f, cJSON_GetObjectItemCaseSensitive(f->best.beside, "groups"), "groups", e);
 }
 
 /* --- what if --- */
@@ -393,49 +361,42 @@ static int suppose(struct db *db, const struct best_options *o, const char **gro
     const bool conditional = o->subject_to || o->memory;
     if (o->subject_to && o->memory)
         return error_set(e, ERROR_USAGE, "best: give only one of --memory and --subject-to");
-    int rc = conditional || o->group || o->of ? db_allow_temporary(db, e) : 0;
-    if (rc == 0 && conditional)
-        rc = suppose_conditions(db, o, e);
+    if (((conditional || o->group || o->of) && db_allow_temporary(db, e) < 0) ||
+        (conditional && suppose_conditions(db, o, e) < 0) ||
+        db_query_bool(db, "SELECT 1 FROM meta WHERE name = 'group_by'", NO_VALUES, &has_groups, e) < 0)
+        return -1;
     *group = o->group && strchr(o->group, '=') ? o->group : NULL;
-    if (rc == 0)
-        rc = db_query_bool(db, "SELECT 1 FROM meta WHERE name = 'group_by'", NO_VALUES, &has_groups, e);
     const bool replaces = o->group && !(*group && has_groups);
-    if (rc == 0 && replaces)
-        rc = add_group_keys(db, "--group", o->group, &keys, e);
-    else if (rc == 0 && o->of)
-        rc = db_query_texts(db, "SELECT k.value FROM meta AS m, json_each(m.value) AS k WHERE m.name = 'group_by'",
-                            NO_VALUES, &keys, e);
-    if (rc == 0 && o->of)
-        rc = add_group_keys(db, "--of", o->of, &keys, e);
+    if ((replaces && add_group_keys(db, "--group", o->group, &keys, e) < 0) ||
+        (!replaces && o->of &&
+         db_query_texts(db, "SELECT k.value FROM meta AS m, json_each(m.value) AS k WHERE m.name = 'group_by'",
+                        NO_VALUES, &keys, e) < 0) ||
+        (o->of && add_group_keys(db, "--of", o->of, &keys, e) < 0))
+        return -1;
     for (size_t i = 0; i < keys.count; i++)
         buffer_printf(&json, "%s\"%s\"", i ? "," : "[", keys.items[i]);
     buffer_add_char(&json, ']');
-    if (rc == 0 && (keys.count || conditional))
-        rc = configurations_suppose(db, keys.count ? buffer_text(&json) : NULL, e);
-    return rc;
+    return keys.count || conditional ? configurations_suppose(db, keys.count ? buffer_text(&json) : NULL, e) : 0;
 }
 
-static int answer(struct shown_best *f, const struct best_options *o, struct error *e)
+static int answer(struct shown_best *f, struct error *e)
 {
+    const struct best_options *o = f->options;
     OWNED_BY(release) struct shown_best without = {.db = f->db};
     const struct best none = {NULL, NULL};
     const char *group = NULL;
-    int rc = (o->subject_to || o->memory) && !o->group && !o->of ? best_read(f->db, NULL, &without.best, e) : 0;
-    if (rc == 0)
-        rc = suppose(f->db, o, &group, e);
-    if (rc == 0)
-        rc = best_read(f->db, group, &f->best, e);
-    if (rc < 0)
+    if (((o->subject_to || o->memory) && !o->group && !o->of && best_read(f->db, NULL, &without.best, e) < 0) ||
+        suppose(f->db, o, &group, e) < 0 || best_read(f->db, group, &f->best, e) < 0)
         return -1;
     if (has_several(f))
-        return print_groups(f, o, e);
+        return print_groups(f, e);
     if (best_job(&f->best) < 0)
         return say_nothing_ok(f, e);
     compare_without(f, has_several(&without) ? &none : &without.best);
     if (job_launch_read(f->db, best_job(&f->best), &f->launch, e) < 0)
         return -1;
     job_command_train(&f->launch);
-    return print(f, o, e);
+    return print(f, e);
 }
 
 int command_best(const struct best_options *o, struct error *e)
@@ -443,6 +404,6 @@ int command_best(const struct best_options *o, struct error *e)
     OWNED_DB *db = NULL;
     if (store_open_read_only(o->db, &db, e) < 0)
         return -1;
-    OWNED_BY(release) struct shown_best f = {.db = db};
-    return answer(&f, o, e);
+    OWNED_BY(release) struct shown_best f = {.options = o, .db = db};
+    return answer(&f, e);
 }
