@@ -177,36 +177,39 @@ static int scaling_read(const struct space *space, const char *text, struct scal
     return 0;
 }
 
-/* Makes the view `results` of the report's rows. `*brief`: its columns for people, comma-separated; the caller's. */
-static int make_view(struct db *db, const struct space *space, bool is_scaled, char **brief, struct error *e)
-{
-    OWNED_STMT *s = NULL;
-    OWNED char *keys = match_keys_json(space);
-    if (db_next(db, embedded_text("src/commands/predicted_columns.sql"), VALUES(sql_text(keys), sql_int(is_scaled)), &s,
-                e) < 0)
-        return -1;
-    OWNED char *view = stmt_copy_text(s, 0);
-    *brief = stmt_copy_text(s, 1);
-    stmt_reset(s);
-    return db_exec(db, view, e);
-}
-
 /* --- the command --- */
 
 #define JOBS_SHOWN 100
 #define SCALED_SHOWN 10
 
+struct predicting {
+    const struct predict_options *options;
+    struct db *db;              /* NULL: there is none */
+    struct session here, there; /* the sweep as it is, and as scaled */
+    bool is_scaled;             /* --scale-to */
+    struct scaling scaling;
+    struct prediction_report *report;
+};
+
+static void release(struct predicting *p)
+{
+    session_close(&p->here);
+    session_close(&p->there);
+    scaling_free(&p->scaling);
+    prediction_report_free(p->report);
+}
+
+/* --- rows --- */
+
 /* One walk over the combinations, with what the database has measured of each. */
 struct prediction_walk {
-    struct session *session;
+    const struct predicting *of;
+    struct space *space;
+    bool is_there;          /* it is that of the sweep scaled */
     struct stmt *lookup;    /* NULL: there is no database */
     struct stmt *summaries; /* NULL: there is no database */
     struct describer *describer;
-    struct prediction_report *report; /* borrowed; its rows; with --scale-to its plans, unless rows are asked for */
-    struct match_json *json;          /* NULL: rows are not asked for */
-    const struct scaling *scaling;    /* NULL: without --scale-to */
-    bool is_there;                    /* the combinations are those of the sweep scaled */
-    bool any;                         /* some combination matched */
+    struct match_json *json; /* NULL: rows are not asked for */
 };
 
 static int look_up(struct prediction_walk *w, const struct hash128 *key, struct predicted_row *row, struct error *e)
@@ -238,7 +241,7 @@ static int measure_unobserved(struct prediction_walk *w, const struct match *m, 
     bool is_observed = row->measured_bytes > 0 && row->measured_s > 0;
     if (!w->summaries || is_observed || strcmp(row->state, "ok") != 0 || stmt_is_null(w->lookup, 6))
         return 0;
-    if (learning_measure(w->session->space, w->summaries, stmt_int(w->lookup, 6), m->prediction, &measured, e) < 0)
+    if (learning_measure(w->space, w->summaries, stmt_int(w->lookup, 6), m->prediction, &measured, e) < 0)
         return -1;
     row->measured_bytes = isnan(row->measured_bytes) ? measured.bytes : row->measured_bytes;
     row->measured_s = isnan(row->measured_s) ? measured.seconds : row->measured_s;
@@ -263,35 +266,11 @@ static int take_match(struct prediction_walk *w, const struct match *m, struct e
     row.document = text;
     if (rc < 0)
         return -1;
-    return w->scaling && !w->json ? prediction_report_add_plan(w->report, &row, w->is_there, e)
-                                  : prediction_report_add(w->report, &row, e);
+    return w->of->is_scaled && !w->json ? prediction_report_add_plan(w->of->report, &row, w->is_there, e)
+                                        : prediction_report_add(w->of->report, &row, e);
 }
 
-static int walk(struct prediction_walk *w, struct error *e)
-{
-    const struct expression *only = w->session->only.sql ? &w->session->only : NULL;
-    struct match_cursor *cursor = match_open(w->session->space, only);
-    const struct match *m;
-    int rc;
-    while ((rc = match_next(cursor, &m, e)) > 0) {
-        w->any = true;
-        if ((rc = take_match(w, m, e)) < 0)
-            break;
-    }
-    match_close(cursor);
-    return rc;
-}
-
-static int prepare(struct prediction_walk *w, struct db *db, struct error *e)
-{
-    if (db && (db_prepare(db, embedded_text("src/commands/predicted_job.sql"), &w->lookup, e) < 0 ||
-               learning_summaries(db, &w->summaries, e) < 0))
-        return -1;
-    w->describer = describer_create(w->session->space, w->scaling);
-    return 0;
-}
-
-static void release(struct prediction_walk *w)
+static void end_walk(struct prediction_walk *w)
 {
     match_json_free(w->json);
     stmt_free(w->lookup);
@@ -299,10 +278,36 @@ static void release(struct prediction_walk *w)
     describer_free(w->describer);
 }
 
-static void release_with_report(struct prediction_walk *w)
+/* Has the report know the combinations of a session: as rows, or as what it asks for. `*any`: some matched. */
+static int walk(const struct predicting *p, struct session *s, bool as_rows, bool *any, struct error *e)
 {
-    release(w);
-    prediction_report_free(w->report);
+    OWNED_BY(end_walk) struct prediction_walk w = {.of = p, .space = s->space, .is_there = s == &p->there};
+    const struct match *m;
+    int rc;
+    if ((p->db && (db_prepare(p->db, embedded_text("src/commands/predicted_job.sql"), &w.lookup, e) < 0 ||
+                   learning_summaries(p->db, &w.summaries, e) < 0)) ||
+        (as_rows && match_json_create(s->space, &w.json, e) < 0))
+        return -1;
+    w.describer = describer_create(s->space, p->is_scaled ? &p->scaling : NULL);
+    struct match_cursor *cursor = match_open(s->space, s->only.sql ? &s->only : NULL);
+    while ((rc = match_next(cursor, &m, e)) > 0 && (rc = take_match(&w, m, e)) == 0)
+        *any = true;
+    match_close(cursor);
+    return rc;
+}
+
+/* Makes the view `results` of the report's rows. `*brief`: its columns for people, comma-separated; the caller's. */
+static int make_view(struct db *db, const struct space *space, bool is_scaled, char **brief, struct error *e)
+{
+    OWNED_STMT *s = NULL;
+    OWNED char *keys = match_keys_json(space);
+    if (db_next(db, embedded_text("src/commands/predicted_columns.sql"), VALUES(sql_text(keys), sql_int(is_scaled)), &s,
+                e) < 0)
+        return -1;
+    OWNED char *view = stmt_copy_text(s, 0);
+    *brief = stmt_copy_text(s, 1);
+    stmt_reset(s);
+    return db_exec(db, view, e);
 }
 
 static int check_asked(const struct session *s, struct error *e)
@@ -321,15 +326,16 @@ static bool wants_table(const struct predict_options *o)
 }
 
 /* Rows as `results` has them. */
-static int answer_table(struct prediction_walk *w, const struct predict_options *o, struct error *e)
+static int answer_table(const struct predicting *p, struct session *s, struct error *e)
 {
+    const struct predict_options *o = p->options;
     const struct report_format *format;
-    struct db *db = prediction_report_db(w->report);
+    struct db *db = prediction_report_db(p->report);
     OWNED char *brief = NULL;
+    bool any = false;
     uint64_t count = 0;
     if (report_format_find(o->format ? o->format : "table", &format, e) < 0 ||
-        match_json_create(w->session->space, &w->json, e) < 0 ||
-        make_view(db, w->session->space, w->scaling != NULL, &brief, e) < 0 || walk(w, e) < 0)
+        make_view(db, s->space, p->is_scaled, &brief, e) < 0 || walk(p, s, true, &any, e) < 0)
         return -1;
     if (o->json)
         format = &report_document;
@@ -343,86 +349,56 @@ static int answer_table(struct prediction_walk *w, const struct predict_options 
     return rc == 0 && count == 0 ? error_set(e, ERROR_NOTHING, "no combination matches") : rc;
 }
 
-/* `most`: how many are listed where nothing says so. */
-static struct report_request request_of(const struct predict_options *o, const struct space *space, int64_t most)
+static int create_report(struct predicting *p, struct error *e)
 {
-    return (struct report_request){.most = o->match.all     ? INT64_MAX
-                                           : o->match.limit ? o->match.limit
-                                                            : most,
-                                   .kind = o->accuracy   ? REPORT_ACCURACY
-                                           : o->frontier ? REPORT_FRONTIER
-                                                         : REPORT_LIST,
-                                   .frontier_key = o->frontier,
-                                   .memory_words = space->prediction.memory_words};
+    const struct predict_options *o = p->options;
+    const struct report_request request = {.most = o->match.all     ? INT64_MAX
+                                                   : o->match.limit ? o->match.limit
+                                                   : p->is_scaled   ? SCALED_SHOWN
+                                                                    : JOBS_SHOWN,
+                                           .kind = o->accuracy   ? REPORT_ACCURACY
+                                                   : o->frontier ? REPORT_FRONTIER
+                                                                 : REPORT_LIST,
+                                           .frontier_key = o->frontier,
+                                           .memory_words = p->here.space->prediction.memory_words};
+    return prediction_report_create(&request, &p->report, e);
 }
 
-static int answer_report(struct prediction_walk *w, struct db *db, struct buffer *out, struct error *e)
+static int answer_report(struct predicting *p, struct buffer *out, struct error *e)
 {
-    if (walk(w, e) < 0)
+    bool any = false;
+    if (walk(p, &p->here, false, &any, e) < 0)
         return -1;
-    if (!w->any)
-        return error_set(e, ERROR_NOTHING, "no combination matches; meshsweep plan shows why");
-    return prediction_report_end(w->report, w->session->space, db, out, e);
+    return any ? prediction_report_end(p->report, p->here.space, p->db, out, e)
+               : error_set(e, ERROR_NOTHING, "no combination matches; meshsweep plan shows why");
 }
 
-static int answer(struct session *s, const struct predict_options *o, struct db *db, struct buffer *out,
-                  struct error *e)
+static int answer(struct predicting *p, struct buffer *out, struct error *e)
 {
-    OWNED_BY(release_with_report) struct prediction_walk w = {.session = s};
+    const struct predict_options *o = p->options;
+    struct space *space = p->here.space;
     if (wants_table(o) && (o->profile || o->accuracy || o->frontier))
         return error_set(e, ERROR_USAGE,
                          "predict: --where, --sort, --columns, --format and --json apply only to the list of "
                          "combinations");
     if (o->profile)
-        return db ? prediction_report_profile(s->space, db, out, e)
-                  : error_set(e, ERROR_NOTHING, "there is no database, so nothing has been measured");
-    if (check_asked(s, e) < 0)
+        return p->db ? prediction_report_profile(space, p->db, out, e)
+                     : error_set(e, ERROR_NOTHING, "there is no database, so nothing has been measured");
+    if (check_asked(&p->here, e) < 0 || create_report(p, e) < 0)
         return -1;
-    const struct report_request request = request_of(o, s->space, JOBS_SHOWN);
-    int rc = prediction_report_create(&request, &w.report, e);
-    if (rc == 0)
-        rc = prepare(&w, db, e);
-    if (rc == 0)
-        rc = wants_table(o) ? answer_table(&w, o, e) : answer_report(&w, db, out, e);
-    if (rc == 0 && s->space->prediction.note[0])
-        output_message("%s", s->space->prediction.note);
+    int rc = wants_table(o) ? answer_table(p, &p->here, e) : answer_report(p, out, e);
+    if (rc == 0 && space->prediction.note[0])
+        output_message("%s", space->prediction.note);
     return rc;
 }
 
 /* --- scaled --- */
 
-struct scaled_request {
-    struct session *here;
-    const struct predict_options *options;
-    struct db *db;
-};
-
-/* The sweep as scaled. */
-struct scaled_session {
-    struct session there;
-    struct scaling scaling;
-    struct prediction_report *report;
-};
-
-static void scaled_session_close(struct scaled_session *x)
-{
-    session_close(&x->there);
-    prediction_report_free(x->report);
-    scaling_free(&x->scaling);
-}
-
-static int collect_plans(struct scaled_session *x, struct session *s, struct db *db, bool is_there, struct error *e)
-{
-    OWNED_BY(release)
-    struct prediction_walk w = {.session = s, .report = x->report, .scaling = &x->scaling, .is_there = is_there};
-    return check_asked(s, e) < 0 || prepare(&w, db, e) < 0 ? -1 : walk(&w, e);
-}
-
 /* Reports why no combination is left. The rules say nothing of the jobs of a table. */
-static int nothing_there(const struct scaled_session *x, struct error *e)
+static int nothing_there(struct predicting *p, struct error *e)
 {
     struct match_counts counts = {0};
-    struct space *space = x->there.space;
+    struct space *space = p->there.space;
     size_t most = 0;
     if (match_count(space, NULL, &counts, e) < 0)
         return -1;
@@ -432,83 +408,66 @@ static int nothing_there(const struct scaled_session *x, struct error *e)
     if (space->rule_count > 0 && counts.rules[most].excluded > 0)
         error_set(e, ERROR_NOTHING,
                   "%s=%" PRId64 ": no combination is left; rule %s excludes %" PRId64 " of %" PRId64 " (%s)",
-                  x->scaling.key.name, x->scaling.value, space->rules[most].name, counts.rules[most].excluded,
+                  p->scaling.key.name, p->scaling.value, space->rules[most].name, counts.rules[most].excluded,
                   counts.combinations,
                   space->rules[most].reason[0] ? space->rules[most].reason : space->rules[most].require);
     else
-        error_set(e, ERROR_NOTHING, "%s=%" PRId64 ": no combination is left", x->scaling.key.name, x->scaling.value);
+        error_set(e, ERROR_NOTHING, "%s=%" PRId64 ": no combination is left", p->scaling.key.name, p->scaling.value);
     free(counts.rules);
     return -1;
 }
 
-static int any_there(const struct scaled_session *x, bool *any, struct error *e)
+static int any_there(const struct predicting *p, bool *any, struct error *e)
 {
-    return db_query_bool(prediction_report_db(x->report), "SELECT 1 FROM plan WHERE is_there AND words IS NOT NULL",
+    return db_query_bool(prediction_report_db(p->report), "SELECT 1 FROM plan WHERE is_there AND words IS NOT NULL",
                          NO_VALUES, any, e);
 }
 
-static int check_there(const struct scaled_session *x, struct error *e)
+static int check_there(struct predicting *p, struct error *e)
 {
     bool any = false;
     int64_t without = 0;
-    if (any_there(x, &any, e) < 0 ||
-        db_query_int(prediction_report_db(x->report), "SELECT count(*) FROM plan WHERE words IS NULL", NO_VALUES, 0,
+    if (any_there(p, &any, e) < 0 ||
+        db_query_int(prediction_report_db(p->report), "SELECT count(*) FROM plan WHERE words IS NULL", NO_VALUES, 0,
                      &without, e) < 0)
         return -1;
     if (any)
         return 0;
     if (without == 0)
-        return nothing_there(x, e);
+        return nothing_there(p, e);
     return error_set(e, ERROR_NOTHING, "%s=%" PRId64 ": nothing can be predicted for any of %" PRId64 " combinations",
-                     x->scaling.key.name, x->scaling.value, without);
-}
-
-static int open_there(struct scaled_session *x, const struct scaled_request *r, struct error *e)
-{
-    struct run_options scaled = r->options->match;
-    scaled.scaling = &x->scaling;
-    session_close(&x->there);
-    if (session_open_recorded(&x->there, &scaled, r->db, e) < 0)
-        return -1;
-    return session_use_known(&x->there, r->db, e);
+                     p->scaling.key.name, p->scaling.value, without);
 }
 
 /* Replaces the plans found before. */
-static int find_plans(struct scaled_session *x, const struct scaled_request *r, struct error *e)
+static int find_plans(struct predicting *p, struct error *e)
 {
-    if (db_exec(prediction_report_db(x->report), "DELETE FROM plan", e) < 0)
-        return -1;
-    if (open_there(x, r, e) < 0 || collect_plans(x, r->here, r->db, false, e) < 0)
-        return -1;
-    return collect_plans(x, &x->there, r->db, true, e);
+    struct run_options scaled = p->options->match;
+    bool any = false;
+    scaled.scaling = &p->scaling;
+    session_close(&p->there);
+    return db_exec(prediction_report_db(p->report), "DELETE FROM plan", e) < 0 ||
+                   session_open_recorded(&p->there, &scaled, p->db, e) < 0 ||
+                   session_use_known(&p->there, p->db, e) < 0 || walk(p, &p->here, false, &any, e) < 0 ||
+                   check_asked(&p->there, e) < 0
+               ? -1
+               : walk(p, &p->there, false, &any, e);
 }
 
-static int answer_plans(struct scaled_session *x, const struct predict_options *o, struct db *db, struct buffer *out,
-                        struct error *e)
+static int answer_scaled(struct predicting *p, struct buffer *out, struct error *e)
 {
-    if (!wants_table(o))
-        return prediction_report_scaled(x->report, &x->scaling, out, e);
-    OWNED_BY(release)
-    struct prediction_walk w = {.session = &x->there, .report = x->report, .scaling = &x->scaling, .is_there = true};
-    return prepare(&w, db, e) < 0 ? -1 : answer_table(&w, o, e);
-}
-
-static int answer_scaled(const struct scaled_request *r, struct buffer *out, struct error *e)
-{
-    const struct predict_options *o = r->options;
-    OWNED_BY(scaled_session_close) struct scaled_session x = {.report = NULL};
+    const struct predict_options *o = p->options;
     bool any = false;
     if (o->profile || o->accuracy || o->frontier)
         return error_set(e, ERROR_USAGE,
                          "predict: --scale-to cannot be combined with --profile, --accuracy or --frontier");
-    const struct report_request request = request_of(o, r->here->space, SCALED_SHOWN);
-    if (check_asked(r->here, e) < 0 || scaling_read(r->here->space, o->scale_to, &x.scaling, e) < 0 ||
-        prediction_report_create(&request, &x.report, e) < 0 || find_plans(&x, r, e) < 0 || any_there(&x, &any, e) < 0)
+    if (check_asked(&p->here, e) < 0 || scaling_read(p->here.space, o->scale_to, &p->scaling, e) < 0 ||
+        create_report(p, e) < 0 || find_plans(p, e) < 0 || any_there(p, &any, e) < 0)
         return -1;
-    if ((!any && scaling_let_batch_grow(&x.scaling) && find_plans(&x, r, e) < 0) || check_there(&x, e) < 0 ||
-        prediction_report_rank(x.report, e) < 0)
+    if ((!any && scaling_let_batch_grow(&p->scaling) && find_plans(p, e) < 0) || check_there(p, e) < 0 ||
+        prediction_report_rank(p->report, e) < 0)
         return -1;
-    return answer_plans(&x, o, r->db, out, e);
+    return wants_table(o) ? answer_table(p, &p->there, e) : prediction_report_scaled(p->report, &p->scaling, out, e);
 }
 
 /* A line for each input: its name (its other names): the words that it takes; what it means. */
@@ -529,17 +488,16 @@ static int print_keys(struct error *e)
 
 int command_predict(const struct predict_options *o, struct error *e)
 {
-    if (o->keys)
-        return print_keys(e);
-    OWNED_BY(session_close) struct session s = {0};
+    OWNED_BY(release) struct predicting p = {.options = o, .is_scaled = o->scale_to != NULL};
     OWNED_DB *db = NULL;
     OWNED_BUFFER out = BUFFER_INIT;
     struct run_options match = o->match;
+    if (o->keys)
+        return print_keys(e);
     match.starts_nothing = true;
-    int status = session_open_known(&s, &match, &db, e);
-    if (status == 0)
-        status = o->scale_to ? answer_scaled(&(struct scaled_request){&s, o, db}, &out, e) : answer(&s, o, db, &out, e);
-    if (status >= 0 && output_people(&out, e) < 0)
-        status = -1;
-    return status;
+    if (session_open_known(&p.here, &match, &db, e) < 0)
+        return -1;
+    p.db = db;
+    int rc = p.is_scaled ? answer_scaled(&p, &out, e) : answer(&p, &out, e);
+    return rc == 0 && output_people(&out, e) < 0 ? -1 : rc;
 }
