@@ -394,7 +394,7 @@ static int read_jobs(struct db *db, struct html_data *d, struct error *e)
                        " (SELECT id FROM current_sweep) AND NOT " MEASURED_AS_ASKED("a") " ORDER BY j.id",
                        d, e);
     if (rc == 0)
-        rc = configurations_add_groups(db, &groups, e);
+        rc = configurations_add(db, CONFIGURATIONS_GROUPS, &groups, e);
     if (rc == 0 && groups.length)
         rc = mark_jobs(db, buffer_text(&groups), d, e);
     return rc;

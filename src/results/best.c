@@ -127,7 +127,7 @@ static int read_rivals(struct db *db, const struct best_request *a, const struct
     if (rc < 0 || !conditions)
         return rc;
     buffer_add_text(&sql, "WITH g (job, n) AS MATERIALIZED (");
-    if (configurations_add_groups(db, &sql, e) < 0)
+    if (configurations_add(db, CONFIGURATIONS_GROUPS, &sql, e) < 0)
         return -1;
     buffer_add_text(&sql, "), w (n, value) AS (SELECT g.n, w.value ->> 'value' FROM json_each(?1) AS w JOIN g"
                           " ON g.job = w.value ->> 'job') SELECT json_group_array(json_array(job, value))"
@@ -300,7 +300,7 @@ static int read_values(struct db *db, struct points *p, struct error *e)
     OWNED_BUFFER same = BUFFER_INIT;
     char *sql[] = {xstrdup(embedded_text("src/results/pareto.sql")), NULL};
     size_t column = 0;
-    int rc = configurations_add_same(db, &same, e);
+    int rc = configurations_add(db, CONFIGURATIONS_SAME, &same, e);
     strings_replace(sql, "{measured}", MEASURED_AS_ASKED("a"));
     strings_replace(sql, "{same}", buffer_text(&same));
     while (rc >= 0 && (rc = db_next(db, sql[0], NO_VALUES, &s, e)) > 0) {

@@ -8,30 +8,14 @@
 
 /* --- SQL --- */
 
-/* Appends a column of what sql/configurations.sql makes; NULL: nothing. */
-static int add_made(struct db *db, int column, struct buffer *out, struct error *e)
+int configurations_add(struct db *db, enum configurations_sql which, struct buffer *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
     const int rc =
         db_next(db, embedded_text("sql/configurations.sql"), VALUES(sql_text(MEASURED_AS_ASKED("a"))), &s, e);
-    if (rc > 0 && !stmt_is_null(s, column))
-        buffer_add_text(out, stmt_text(s, column));
+    if (rc > 0 && !stmt_is_null(s, (int)which))
+        buffer_add_text(out, stmt_text(s, (int)which));
     return rc < 0 ? -1 : 0;
-}
-
-int configurations_add_same(struct db *db, struct buffer *out, struct error *e)
-{
-    return add_made(db, 0, out, e);
-}
-
-int configurations_add_groups(struct db *db, struct buffer *out, struct error *e)
-{
-    return add_made(db, 1, out, e);
-}
-
-int configurations_add_view(struct db *db, struct buffer *out, struct error *e)
-{
-    return add_made(db, 2, out, e);
 }
 
 /* --- asking --- */
@@ -43,7 +27,7 @@ int configurations_suppose(struct db *db, const char *keys_json, struct error *e
         (db_exec(db, "CREATE TEMP TABLE meta AS SELECT * FROM main.meta WHERE name <> 'group_by'", e) < 0 ||
          db_run(db, "INSERT INTO meta VALUES ('group_by', ?)", VALUES(sql_text(keys_json)), e) < 0))
         return -1;
-    if (configurations_add_view(db, &view, e) < 0)
+    if (configurations_add(db, CONFIGURATIONS_VIEW, &view, e) < 0)
         return -1;
     if (!view.length)
         return 0;

@@ -21,8 +21,18 @@ struct competition {
     bool replicates, groups;
 };
 
-/* Appends the view's SQL, or nothing where the current sweep lists no such keys or has no objective. */
-int configurations_add_view(struct db *db, struct buffer *out, struct error *e);
+/* The columns of what sql/configurations.sql makes. */
+enum configurations_sql {
+    CONFIGURATIONS_SAME, /* for `job` and `spec` tables: the id of the first spec of the same section that is equal but
+                              for replicate keys, as a common table expression "same (id, same)"; equal ids without such
+                              keys */
+    CONFIGURATIONS_GROUPS, /* rows (job, number of its group from 0 on) of the current sweep in the order of jobs;
+                              nothing where it lists no groups */
+    CONFIGURATIONS_VIEW,   /* the view; nothing where the current sweep lists no such keys or has no objective */
+};
+
+/* Appends that SQL. */
+int configurations_add(struct db *db, enum configurations_sql which, struct buffer *out, struct error *e);
 
 /* Asks a statement of sql/answers/ with the table `measured` before its own, the attempts that may win; and where no
  * configurations compete one in place of that view, which the statement's `ranked_job` is. */
@@ -34,11 +44,3 @@ int configurations_compete(struct db *db, struct competition *out, struct error 
 /* On this connection alone: the view is that of other keys of groups (a list in JSON of "section.key", or the name of a
  * derived one; NULL: those of the sweep), and of the conditions of measures_suppose. */
 int configurations_suppose(struct db *db, const char *keys_json, struct error *e);
-
-/* Appends SQL for rows (job, number of its group from 0 on) of the current sweep in the order of jobs, or nothing where
- * it lists no groups. */
-int configurations_add_groups(struct db *db, struct buffer *out, struct error *e);
-
-/* SQL for `job` and `spec` tables: the id of the first spec of the same section that is equal but for replicate keys,
- * as a common table expression "same (id, same)". Appended; equal ids where there are no such keys. */
-int configurations_add_same(struct db *db, struct buffer *out, struct error *e);

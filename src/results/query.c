@@ -293,7 +293,7 @@ static int write_means(struct db *db, const struct result_query *q, struct buffe
     OWNED char *means = NULL;
     buffer_add_text(b, "WITH ");
     if (db_query_text(db, embedded_text("src/results/means.sql"), NO_VALUES, &means, e) < 0 ||
-        configurations_add_same(db, b, e) < 0)
+        configurations_add(db, CONFIGURATIONS_SAME, b, e) < 0)
         return -1;
     if (!means)
         return error_set(e, ERROR_USAGE,

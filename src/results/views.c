@@ -142,7 +142,7 @@ static int make_views(struct db *db, struct buffer *configurations, struct stmt 
                       "SELECT 1 FROM job WHERE coalesce(derived, predicted_memory, predicted_time) IS NOT NULL LIMIT 1",
                       NO_VALUES, &any, e) < 0 ||
         (any && key_sets_read(db, "SELECT 'derived', derived FROM job WHERE derived IS NOT NULL", keys, e) < 0) ||
-        configurations_add_view(db, configurations, e) < 0)
+        configurations_add(db, CONFIGURATIONS_VIEW, configurations, e) < 0)
         return -1;
     OWNED char *list = cJSON_PrintUnformatted(keys);
     const int rc = db_next(db, embedded_text("sql/result_views.sql"),
