@@ -295,6 +295,9 @@ SELECT json_object('schema_version', 1, 'sweep', nullif(s.name, ''), 'path', nul
     json_object('sweep', s.id, 'objective', s.objective, 'maximise', json(iif(s.maximise, 'true', 'false')),
     'executor', (SELECT nullif(executor, 'local') FROM attempt WHERE executor <> 'import' ORDER BY id DESC LIMIT 1),
     'lifting', (SELECT lifting FROM the_search), 'running', (SELECT count(*) FROM running),
+    -- Nothing runs, not the winner's training either, and nothing is to run.
+    'is_over', json(iif(c.pending + c.running OR (SELECT list ->> '$[#-1].state' FROM full_trainings) IN ('claimed', 'running'),
+        'false', 'true')),
     'witnesses', coalesce((SELECT n FROM witness), 0), 'holds', coalesce((SELECT n FROM hold), 0),
     'waits', coalesce((SELECT n FROM wait), 0),
     'running_keys', (SELECT json_group_array((SELECT coalesce(group_concat(

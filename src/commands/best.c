@@ -20,7 +20,6 @@
 #include "deepspeed/ds_preparation.h"
 #include "measures/measures.h"
 #include "process/job_file.h"
-#include "report/full_training.h"
 #include "report/job_command.h"
 #include "report/saying.h"
 #include "report/text.h"

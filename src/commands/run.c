@@ -30,7 +30,6 @@
 #include "measures/measures.h"
 #include "process/environment.h"
 #include "process/process.h"
-#include "report/full_training.h"
 #include "report/saying.h"
 #include "results/best.h"
 #include "results/status.h"
@@ -405,8 +404,8 @@ static int note_full(struct execution *x, struct error *e)
     OWNED_BUFFER text = BUFFER_INIT;
     if (full_trainings_read(x->db, x->full_job, &all, e) < 0)
         return -1;
-    const cJSON *last = full_training_last(all);
-    x->full_failed = !last || strcmp(full_training_state(last), "failed") == 0;
+    const cJSON *last = cJSON_GetArrayItem(all, cJSON_GetArraySize(all) - 1);
+    x->full_failed = !last || strcmp(json_text_of(last, "state"), "failed") == 0;
     if (last)
         saying_add_sentence("sql/texts/full_training.sql", last, NULL, &text);
     else if (!x->result.signal)
@@ -419,10 +418,10 @@ static int note_full(struct execution *x, struct error *e)
 static int run_full(struct execution *x, const char *directory, const char *identity, struct error *e)
 {
     struct sweep *sweep = x->session->sweep;
-    OWNED_JSON *all = NULL;
-    if (full_trainings_read(x->db, x->full_job, &all, e) < 0)
+    bool is_done = false;
+    if (db_query_bool(x->db, "SELECT 1 FROM attempt WHERE job_id = ? AND kind = 'full' AND state = 'ok'",
+                      VALUES(sql_int(x->full_job)), &is_done, e) < 0)
         return -1;
-    const bool is_done = full_training_is_done(all);
     if (is_done) {
         output_message("the full training of job %lld has been done; meshsweep show %lld", (long long)x->full_job,
                        (long long)x->full_job);

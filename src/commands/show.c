@@ -3,10 +3,9 @@
 #include "cli/result_output.h"
 #include "commands/commands.h"
 #include "database/open.h"
-#include "report/full_training.h"
 #include "report/job_command.h"
 #include "results/job_record.h"
-#include "results/json.h"
+#include "results/status.h"
 #include "util/memory.h"
 
 struct job_view {

@@ -8,7 +8,6 @@
 #include "commands/commands.h"
 #include "database/lock.h"
 #include "database/open.h"
-#include "report/full_training.h"
 #include "report/hint.h"
 #include "report/progress.h"
 #include "results/best.h"
@@ -139,20 +138,6 @@ static int read_view(const char *path, struct status_view *out, struct error *e)
 
 /* --- as text --- */
 
-/* Nothing runs, and nothing is to run. */
-static bool is_over(const struct status_view *v)
-{
-    return json_count_of(v->states, "pending") + json_count_of(v->states, "running") +
-               json_count_of(v->states, "waiting") ==
-           0;
-}
-
-static bool is_training(const struct status_view *v)
-{
-    const char *state = full_training_state(full_training_last(part(v, "full_trainings")));
-    return state && (strcmp(state, "claimed") == 0 || strcmp(state, "running") == 0);
-}
-
 /* Puts beside the document what only the program can tell: names of files as options, and the terminal. */
 static int print_text(const struct status_view *v, struct error *e)
 {
@@ -185,7 +170,7 @@ static int show_status(const struct status_options *o, bool *done, bool *hopeles
         output_clear_screen();
     if (rc == 0)
         rc = o->json ? output_json(v.document, e) : print_text(&v, e);
-    *done = is_over(&v) && !is_training(&v);
+    *done = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(v.beside, "is_over"));
     *hopeless = *done && conditions_nearest(v.document, v.beside);
     release(&v);
     return rc;

@@ -37,6 +37,14 @@ int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct erro
     return rc < 0 ? -1 : answer_documents(s, 0, out, NULL, e);
 }
 
+int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error *e)
+{
+    OWNED_STMT *s = NULL;
+    int rc = status_part(db, "SELECT list FROM full_trainings",
+                         VALUES(sql_null(), sql_null(), sql_null(), sql_int(job_id)), &s, e);
+    return rc < 0 ? -1 : answer_documents(s, 0, out, NULL, e);
+}
+
 int status_expected_ms(struct db *db, int64_t waiting, double *mean_ms, double *attempts, struct error *e)
 {
     OWNED_STMT *s = NULL;

@@ -18,6 +18,10 @@ int status_part(struct db *db, const char *select, struct sql_values values, str
  * limits. trials_to_come may be more than wait, -1: not known. `*out` is NULL if there was none; the caller's. */
 int status_search_read(struct db *db, int64_t sweep_id, cJSON **out, struct error *e);
 
+/* Lists the full trainings of the job as a search's winner (`run --run-full-experiment`), which no result counts,
+ * oldest first: "full_trainings" of the document. The caller's. */
+int full_trainings_read(struct db *db, int64_t job_id, cJSON **out, struct error *e);
+
 /* How long jobs will take, from attempts of jobs like them. Mean over the jobs that wait (`waiting` of them; none: over
  * the attempts that run, of any sweep), in milliseconds; NaN when nothing has ended. `*attempts`: runs of each. */
 int status_expected_ms(struct db *db, int64_t waiting, double *mean_ms, double *attempts, struct error *e);
