@@ -142,12 +142,9 @@ int output_said(const char *name, const cJSON *document, const cJSON *beside, st
     return saying_add_text(name, document, beside, &out, e) < 0 ? -1 : output_people(&out, e);
 }
 
-int output_answer_take(bool json, const char *name, cJSON *document, cJSON *beside, struct error *e)
+int output_answer(bool json, const char *name, cJSON *document, const cJSON *beside, struct error *e)
 {
-    int rc = json ? output_json(document, e) : output_said(name, document, beside, e);
-    cJSON_Delete(document);
-    cJSON_Delete(beside);
-    return rc;
+    return json ? output_json(document, e) : output_said(name, document, beside, e);
 }
 
 /* --- notices --- */

@@ -25,8 +25,8 @@ int result_answer(struct db *db, const char *name, struct sql_values values, boo
 struct cJSON;
 int output_said(const char *name, const struct cJSON *document, const struct cJSON *beside, struct error *e);
 
-/* Prints the document as JSON or, as output_said does, as text; takes both. */
-int output_answer_take(bool json, const char *name, struct cJSON *document, struct cJSON *beside, struct error *e);
+/* Prints the document as JSON or, as output_said does, as text. */
+int output_answer(bool json, const char *name, struct cJSON *document, const struct cJSON *beside, struct error *e);
 
 /* A step of a larger batch does more work, so the winner across batches may not win at equal ones. Says nothing if all
  * batches are equal. Of what stands beside the document of the best. */

@@ -35,7 +35,8 @@ static int check_differences(const struct arguments *a, const cJSON *differences
 static int print_found(const struct formers *f, const char *file, struct error *e)
 {
     char hex[2][HASH_HEX_BYTES];
-    cJSON *found = cJSON_CreateObject(), *jobs = cJSON_AddArrayToObject(found, "jobs");
+    OWNED_JSON *found = cJSON_CreateObject();
+    cJSON *jobs = cJSON_AddArrayToObject(found, "jobs");
     JSON_ADD(found, JSON_INT("results", f->count), JSON_STRING("file", file));
     cJSON_AddItemReferenceToObject(found, "differences", f->differences);
     cJSON_AddNumberToObject(found, "own", (double)f->own);
@@ -46,7 +47,7 @@ static int print_found(const struct formers *f, const char *file, struct error *
         cJSON_AddItemToArray(job, cJSON_CreateString(hash_hex(&f->items[i].now, hex[1])));
         cJSON_AddItemToArray(jobs, job);
     }
-    return output_answer_take(false, "sql/texts/accept.sql", found, NULL, e);
+    return output_said("sql/texts/accept.sql", found, NULL, e);
 }
 
 static int say_none(const struct formers *f, const struct sweep *s, struct error *e)

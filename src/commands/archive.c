@@ -178,7 +178,7 @@ static int print(const struct archiving *g, struct error *e)
 {
     const struct archive_counts *c = &g->counts;
     const bool dry = g->options->dry_run;
-    cJSON *root = json_document(), *beside = cJSON_CreateObject();
+    OWNED_JSON *root = json_document(), *beside = cJSON_CreateObject();
     JSON_ADD(root, JSON_TRUTH("dry_run", dry), JSON_COUNT("file_count", c->files), JSON_COUNT("files_left", c->failed),
              JSON_COUNT("bytes_before", c->bytes.from), JSON_COUNT("bytes_after", dry ? -1 : c->bytes.to),
              JSON_COUNT("sample_count", g->leaves_samples ? -1 : c->samples),
@@ -186,7 +186,7 @@ static int print(const struct archiving *g, struct error *e)
              JSON_COUNT("database_bytes_after", dry || g->leaves_samples ? -1 : c->database.to),
              JSON_COUNT("database_bytes_free", dry || g->leaves_samples ? -1 : c->free));
     cJSON_AddStringToObject(beside, "done", g->options->undo ? "brought back" : "compressed");
-    return output_answer_take(g->options->json, "sql/texts/archive.sql", root, beside, e);
+    return output_answer(g->options->json, "sql/texts/archive.sql", root, beside, e);
 }
 
 static int turn_all_files(struct archiving *g, const char *files, const struct string_list *directories,

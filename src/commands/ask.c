@@ -50,11 +50,6 @@ static int list_jobs(struct proposing *p, struct error *e)
     return sweep_read_current(p->place.db, &p->place.sweep_id, &path, &text, e);
 }
 
-static int settle(struct proposing *p, struct error *e)
-{
-    return db_begin(p->place.db, e) < 0 ? -1 : db_end(p->place.db, proposals_settle(&p->place, e), e);
-}
-
 static int renew_measured(struct proposing *p, const char *db, struct error *e)
 {
     OWNED char *directory = store_directory(db);
@@ -71,17 +66,18 @@ static int renew_measured(struct proposing *p, const char *db, struct error *e)
     return rc;
 }
 
-/* Opens the database for writing and begins a transaction. Released with proposing_close in any case. */
+/* Opens the database for writing and begins a transaction. */
 static int proposing_open(struct proposing *p, const char *config, const char *db, struct error *e)
 {
     const struct run_options options = {.config = config, .db = db, .starts_nothing = true};
-    *p = (struct proposing){0};
     if (open_session(p, &options, e) < 0 || session_open_store(db, &p->place.db, e) < 0 ||
         learning_resume(p->session.space, p->place.db, e) < 0 || list_jobs(p, e) < 0 ||
         measures_create(p->session.space, &p->place.measures, e) < 0 || renew_measured(p, db, e) < 0)
         return -1;
     p->place.space = p->session.space;
-    return settle(p, e) < 0 ? -1 : db_begin(p->place.db, e);
+    return db_begin(p->place.db, e) < 0 || db_end(p->place.db, proposals_settle(&p->place, e), e) < 0
+               ? -1
+               : db_begin(p->place.db, e);
 }
 
 static void proposing_close(struct proposing *p)
@@ -109,83 +105,65 @@ static int proposing_read(const char *path, cJSON **out, struct error *e)
 {
     OWNED_BUFFER text = BUFFER_INIT;
     const char *end = NULL;
-    bool is_input = strcmp(path, "-") == 0;
-    int rc = is_input ? read_standard_input(&text, e) : file_read(path, JSON_MOST_BYTES, &text, e);
-    if (rc == 0 && json_has_nul(buffer_text(&text)))
-        rc = error_set(e, ERROR_USAGE, "%s: a text with the character \\u0000 cannot be taken",
-                       is_input ? "standard input" : path);
-    *out = rc == 0 ? cJSON_ParseWithOpts(buffer_text(&text), &end, true) : NULL;
-    if (rc == 0 && !*out) {
-        const size_t at = end ? (size_t)(end - buffer_text(&text)) : 0;
-        rc = error_set(e, ERROR_USAGE, "%s: not valid JSON at byte %zu%s", is_input ? "standard input" : path, at + 1,
-                       end && strncasecmp(end, "nan", 3) == 0 ? " (JSON has no NaN)" : "");
-    }
-    return rc;
+    const bool is_input = strcmp(path, "-") == 0;
+    const char *name = is_input ? "standard input" : path;
+    if ((is_input ? read_standard_input(&text, e) : file_read(path, JSON_MOST_BYTES, &text, e)) < 0)
+        return -1;
+    if (json_has_nul(buffer_text(&text)))
+        return error_set(e, ERROR_USAGE, "%s: a text with the character \\u0000 cannot be taken", name);
+    *out = cJSON_ParseWithOpts(buffer_text(&text), &end, true);
+    const size_t at = end ? (size_t)(end - buffer_text(&text)) : 0;
+    return *out ? 0
+                : error_set(e, ERROR_USAGE, "%s: not valid JSON at byte %zu%s", name, at + 1,
+                            end && strncasecmp(end, "nan", 3) == 0 ? " (JSON has no NaN)" : "");
 }
 
 /* --- ask --- */
 
-static int ask_for(const struct proposing *p, const struct ask_options *o, const cJSON *proposals, cJSON **answer,
-                   struct error *e)
+static int ask(const struct ask_options *o, const cJSON *proposals, cJSON **answer, struct error *e)
 {
-    if (o->open)
-        return proposals_open(&p->place, answer, e);
-    if (proposals)
-        return proposals_ask(&p->place, proposals, answer, e);
-    return proposals_next(&p->place, (size_t)o->count, answer, e);
-}
-
-static int print(cJSON *answer, struct error *e)
-{
-    const cJSON *refused = cJSON_GetObjectItemCaseSensitive(answer, "refused");
-    if (output_json(answer, e) < 0)
+    OWNED_BY(proposing_close) struct proposing p = {.place = {.by = o->by, .why = o->why}};
+    if (proposing_open(&p, o->config, o->db, e) < 0)
         return -1;
-    return cJSON_GetArraySize(refused) > 0 ? STATUS_JOBS_FAILED : STATUS_OK;
+    int rc = o->open     ? proposals_open(&p.place, answer, e)
+             : proposals ? proposals_ask(&p.place, proposals, answer, e)
+                         : proposals_next(&p.place, (size_t)o->count, answer, e);
+    return db_end(p.place.db, rc, e);
 }
 
 int command_ask(const struct ask_options *o, const struct arguments *a, struct error *e)
 {
-    struct proposing p = {0};
     OWNED_JSON *proposals = NULL, *answer = NULL;
     if (o->open && a->word_count > 0)
         return error_set(e, ERROR_USAGE, "ask: --open takes no proposals; leave out the file");
-    int rc = a->word_count > 0 ? proposing_read(a->words[0], &proposals, e) : 0;
-    if (rc == 0)
-        rc = proposing_open(&p, o->config, o->db, e);
-    if (rc == 0) {
-        p.place.by = o->by;
-        p.place.why = o->why;
-        rc = db_end(p.place.db, ask_for(&p, o, proposals, &answer, e), e);
-    }
-    proposing_close(&p);
-    if (rc == 0)
-        rc = print(answer, e);
-    return rc;
+    if ((a->word_count > 0 && proposing_read(a->words[0], &proposals, e) < 0) || ask(o, proposals, &answer, e) < 0 ||
+        output_json(answer, e) < 0)
+        return -1;
+    return cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(answer, "refused")) > 0 ? STATUS_JOBS_FAILED : STATUS_OK;
 }
 
 /* --- tell --- */
 
+static int tell(const struct tell_options *o, const cJSON *results, cJSON **answer, struct error *e)
+{
+    struct utsname machine;
+    OWNED_BY(proposing_close) struct proposing p = {0};
+    uname(&machine);
+    p.place.runner = (struct runner_row){.host = machine.nodename,
+                                         .boot_id = "",
+                                         .provenance_json = "{\"told\": true}",
+                                         .pid = getpid()};
+    return proposing_open(&p, o->config, o->db, e) < 0
+               ? -1
+               : db_end(p.place.db, proposals_tell(&p.place, results, answer, e), e);
+}
+
 int command_tell(const struct tell_options *o, const struct arguments *a, struct error *e)
 {
-    struct proposing p = {0};
-    struct utsname machine;
     OWNED_JSON *results = NULL, *answer = NULL;
     if (a->word_count != 1)
         return error_set(e, ERROR_USAGE,
                          "tell: name the file of results: meshsweep tell RESULTS.json, or - for standard input");
-    int rc = proposing_read(a->words[0], &results, e);
-    if (rc == 0)
-        rc = proposing_open(&p, o->config, o->db, e);
-    uname(&machine);
-    if (rc == 0) {
-        p.place.runner = (struct runner_row){.host = machine.nodename,
-                                             .boot_id = "",
-                                             .provenance_json = "{\"told\": true}",
-                                             .pid = getpid()};
-        rc = db_end(p.place.db, proposals_tell(&p.place, results, &answer, e), e);
-    }
-    proposing_close(&p);
-    if (rc == 0)
-        rc = output_json(answer, e);
-    return rc;
+    return proposing_read(a->words[0], &results, e) < 0 || tell(o, results, &answer, e) < 0 ? -1
+                                                                                            : output_json(answer, e);
 }

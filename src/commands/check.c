@@ -576,10 +576,9 @@ static int try_jobs(struct batch_system *system, const struct batch_config *conf
         output_message(BATCH_UNVERIFIED, system->title);
     if (odd == 0)
         file_tree_bytes(directory, true, NULL);
-    int rc = odd < 0 ? -1
-             : json  ? output_json(document, e)
-                     : output_said("sql/texts/check_executor.sql", document, beside, e);
-    return rc < 0 ? -1 : odd ? STATUS_FAILED : STATUS_OK;
+    if (odd < 0 || output_answer(json, "sql/texts/check_executor.sql", document, beside, e) < 0)
+        return -1;
+    return odd ? STATUS_FAILED : STATUS_OK;
 }
 
 static cJSON *new_trial_answer(const char *config, const struct batch_system *system, bool shared)

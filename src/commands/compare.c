@@ -273,17 +273,15 @@ static int read_all(struct two_sides *p, char *const words[2], struct error *e)
 static int compare_jobs(const char *db, char *const words[2], bool json, struct error *e)
 {
     OWNED_DB *opened = NULL;
-    OWNED_JSON *first = cJSON_CreateArray(), *second = cJSON_CreateArray();
+    OWNED_JSON *first = cJSON_CreateArray(), *second = cJSON_CreateArray(), *document = NULL;
     /* One transaction: a runner may be at work. */
     if (store_open_read_only(db, &opened, e) < 0 || db_read_begin(opened, e) < 0)
         return -1;
     struct two_sides p = {.db = opened, .jobs = {first, second}};
     int rc = read_all(&p, words, e);
     db_read_end(opened);
-    if (rc == 0)
-        return output_answer_take(json, "sql/texts/side_by_side.sql", p.document, NULL, e);
-    cJSON_Delete(p.document);
-    return rc;
+    document = p.document;
+    return rc < 0 ? -1 : output_answer(json, "sql/texts/side_by_side.sql", document, NULL, e);
 }
 
 /* --- what sql/comparisons.sql says --- */
@@ -401,40 +399,33 @@ static int read_by(const char *by, char **key, char **a, char **b, struct error 
     return 0;
 }
 
-static bool has_pairs(const struct comparison *c)
-{
-    for (size_t i = 0; i < c->count; i++) {
-        const struct comparison_pair *p = &c->pairs[i];
-        if (p->summary.count +
-                (size_t)(p->only_a + p->only_b + p->neither + p->open + p->without_ratio + p->without_choice) >
-            0)
-            return true;
-    }
-    return false;
-}
-
 static int print(struct db *db, struct comparison *c, const struct compare_options *o, struct error *e)
 {
     static const char *const parts[][2] = {{"subject", NULL}, {"comparisons", "comparisons"}, {NULL, NULL}};
+    OWNED_JSON *unranked = cJSON_CreateObject(), *beside = cJSON_CreateObject();
     OWNED_DB *said = NULL;
-    const size_t together = comparisons_judge(c, 1);
+    bool any = o->json;
     if (!o->json && c->values < 2)
         return error_set(e, ERROR_NOTHING,
                          "--by %s: all jobs that have it have the same value, so there is nothing to compare", o->by);
-    if (!o->json && !has_pairs(c))
+    if (saying_open("sql/comparisons.sql", &said, e) < 0 || add_subject(said, c, comparisons_judge(c, 1), e) < 0)
+        return -1;
+    for (size_t i = 0; i < c->count; i++)
+        if (comparison_say_pair(said, NULL, &c->pairs[i], o->json, e) < 0)
+            return -1;
+    if (!any && db_query_bool(said,
+                              "SELECT 1 FROM pair WHERE pairs + only_a + only_b + neither + open + without_ratio"
+                              " + without_choice LIMIT 1",
+                              NO_VALUES, &any, e) < 0)
+        return -1;
+    if (!any)
         return error_set(e, ERROR_NOTHING,
                          "--by %s: no two jobs differ only in it; the effects of keys that change together cannot be "
                          "separated",
                          o->by);
-    OWNED_JSON *unranked = cJSON_CreateObject(), *beside = cJSON_CreateObject();
-    int rc = unranked_read(db, c->metric, unranked, beside, e) < 0 || saying_open("sql/comparisons.sql", &said, e) < 0
-                 ? -1
-                 : add_subject(said, c, together, e);
-    for (size_t i = 0; rc == 0 && i < c->count; i++)
-        rc = comparison_say_pair(said, NULL, &c->pairs[i], o->json, e);
-    if (rc == 0)
-        rc = o->json ? print_document(said, parts, unranked, e) : print_lines(said, "pair_line", "n, part", beside, e);
-    return rc;
+    return unranked_read(db, c->metric, unranked, beside, e) < 0 ? -1
+           : o->json                                             ? print_document(said, parts, unranked, e)
+                                                                 : print_lines(said, "pair_line", "n, part", beside, e);
 }
 
 static int compare_two(const struct compare_options *o, const struct arguments *a, struct error *e)

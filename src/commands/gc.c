@@ -128,11 +128,10 @@ static int ask_and_remove(const struct gc_options *o, const struct garbage *g, s
 
 static int list(struct garbage *g, const struct gc_options *o, struct error *e)
 {
-    cJSON *root = json_document();
+    OWNED_JSON *root = json_document();
     JSON_ADD(root, JSON_TRUTH("dry_run", o->dry_run), JSON_COUNT("bytes", g->bytes));
-    cJSON_AddItemToObject(root, "unowned", g->unowned);
-    g->unowned = NULL;
-    return output_answer_take(o->json, "sql/texts/gc.sql", root, NULL, e);
+    cJSON_AddItemReferenceToObject(root, "unowned", g->unowned);
+    return output_answer(o->json, "sql/texts/gc.sql", root, NULL, e);
 }
 
 static int collect(const struct gc_options *o, struct db *db, struct garbage *g, struct error *e)
@@ -164,14 +163,13 @@ static int open_store(const struct gc_options *o, struct db **db, struct error *
 
 int command_gc(const struct gc_options *o, struct error *e)
 {
-    struct garbage g = {.paths = STRING_LIST_INIT};
-    struct db *db = NULL;
+    OWNED_JSON *unowned = cJSON_CreateArray();
+    OWNED_DB *db = NULL;
     int lock = -1;
     if (open_store(o, &db, e) < 0)
         return -1;
     OWNED char *files = store_directory_of(db);
-    g.files = files;
-    g.unowned = cJSON_CreateArray();
+    struct garbage g = {.paths = STRING_LIST_INIT, .files = files, .unowned = unowned};
     int rc = archived_lock(files, &lock, e);
     if (rc == 0)
         rc = collect(o, db, &g, e);
@@ -179,7 +177,5 @@ int command_gc(const struct gc_options *o, struct error *e)
         rc = ask_and_remove(o, &g, e);
     descriptor_close(&lock);
     string_list_free(&g.paths);
-    cJSON_Delete(g.unowned);
-    store_close(db);
     return rc;
 }

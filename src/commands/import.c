@@ -172,7 +172,7 @@ static int print_counts(const struct table_file *in, const char *path, const str
 {
     size_t count = 0;
     const struct refusal_count *refusals = in ? import_table_refusals(in->table, &count) : NULL;
-    cJSON *all = json_document(), *beside = cJSON_CreateObject();
+    OWNED_JSON *all = json_document(), *beside = cJSON_CreateObject();
     JSON_ADD(beside, JSON_STRING("path", path), JSON_TRUTH("dry_run", o->dry_run));
     JSON_ADD(all, JSON_COUNT("rows", in ? (int64_t)in->rows : -1), JSON_INT("ok", s->ok),
              JSON_INT("failed", s->failed));
@@ -184,7 +184,7 @@ static int print_counts(const struct table_file *in, const char *path, const str
              JSON_INT("new_jobs", s->new_jobs), JSON_INT("predicted_jobs", s->predicted),
              JSON_INT("attempts_added", s->added), JSON_INT("already_there", s->known),
              JSON_INT("rows_replaced", s->removed.replaced), JSON_INT("rows_taken_out", s->removed.taken_out));
-    return output_answer_take(o->json, "sql/texts/import.sql", all, beside, e);
+    return output_answer(o->json, "sql/texts/import.sql", all, beside, e);
 }
 
 static int print(const struct table_file *in, const struct import_options *o, const struct import_summary *s,

@@ -72,10 +72,10 @@ static int check_sources(const struct arguments *a, const char *output, struct e
 
 static int merge_print(const char *path, const struct merge_counts *counts, bool as_json, struct error *e)
 {
-    cJSON *root = json_document();
+    OWNED_JSON *root = json_document();
     JSON_ADD(root, JSON_TEXT("path", path), JSON_COUNT("new_jobs", counts->jobs),
              JSON_COUNT("attempts_added", counts->attempts));
-    return output_answer_take(as_json, "sql/texts/merge.sql", root, NULL, e);
+    return output_answer(as_json, "sql/texts/merge.sql", root, NULL, e);
 }
 
 int command_merge(const struct merge_options *o, const struct arguments *a, struct error *e)

@@ -41,9 +41,8 @@ static int check_text(const char *what, const char *text, struct error *e)
 static int find_target(struct note_target *n, const char *word, struct error *e)
 {
     const size_t length = strcspn(word, "/");
-    char *job = xstrndup(word, length);
+    OWNED char *job = xstrndup(word, length);
     int rc = job_named(n->db, job, &n->job_id, e);
-    free(job);
     if (rc < 0 || !word[length])
         return rc;
     if (!parse_int64(word + length + 1, &n->number) || n->number < 1)
@@ -120,42 +119,29 @@ static int say(const struct note_target *n, const struct note_options *o, struct
     return output_people(&out, e);
 }
 
-static int note_words(const struct note_options *o, const struct arguments *a, const char *text, struct error *e)
-{
-    struct note_target n = {.db = NULL};
-    if (session_open_store(o->db, &n.db, e) < 0)
-        return -1;
-    int rc = db_begin(n.db, e);
-    if (rc == 0)
-        rc = db_end(n.db,
-                    find_target(&n, a->words[0], e) < 0 || check_target(&n, o, e) < 0 ? -1 : record_all(&n, o, text, e),
-                    e);
-    if (rc == 0)
-        rc = say(&n, o, e);
-    store_close(n.db);
-    return rc;
-}
-
 int command_note(const struct note_options *o, const struct arguments *a, struct error *e)
 {
     OWNED_BUFFER text = BUFFER_INIT;
+    OWNED_DB *db = NULL;
     for (size_t i = 1; i < a->word_count; i++)
         buffer_printf(&text, "%s%s", i > 1 ? " " : "", a->words[i]);
     const char *said = a->word_count > 1 ? buffer_text(&text) : NULL;
-    int rc = -1;
     if (a->word_count == 0)
-        error_set(e, ERROR_USAGE,
-                  "note: name a job by its number, or by the beginning of its key, or an attempt of it "
-                  "(7/2); meshsweep results lists them");
-    else if (!said && !o->exclude && !o->include && !o->tag)
-        error_set(e, ERROR_USAGE, "note: say what: meshsweep note %s TEXT, or --exclude REASON, --include, --tag TAG",
-                  a->words[0]);
-    else if (o->exclude && o->include)
-        error_set(e, ERROR_USAGE, "note: --exclude and --include contradict each other; give one");
-    else if (!store_exists(o->db))
-        error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", o->db);
-    else if (check_text("the text", said, e) == 0 && check_text("--exclude", o->exclude, e) == 0 &&
-             check_text("--tag", o->tag, e) == 0)
-        rc = note_words(o, a, said, e);
-    return rc;
+        return error_set(e, ERROR_USAGE,
+                         "note: name a job by its number, or by the beginning of its key, or an attempt of it "
+                         "(7/2); meshsweep results lists them");
+    if (!said && !o->exclude && !o->include && !o->tag)
+        return error_set(e, ERROR_USAGE,
+                         "note: say what: meshsweep note %s TEXT, or --exclude REASON, --include, --tag TAG",
+                         a->words[0]);
+    if (o->exclude && o->include)
+        return error_set(e, ERROR_USAGE, "note: --exclude and --include contradict each other; give one");
+    if (!store_exists(o->db))
+        return error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", o->db);
+    if (check_text("the text", said, e) < 0 || check_text("--exclude", o->exclude, e) < 0 ||
+        check_text("--tag", o->tag, e) < 0 || session_open_store(o->db, &db, e) < 0 || db_begin(db, e) < 0)
+        return -1;
+    struct note_target n = {.db = db};
+    const bool is_target = find_target(&n, a->words[0], e) == 0 && check_target(&n, o, e) == 0;
+    return db_end(db, is_target ? record_all(&n, o, said, e) : -1, e) < 0 ? -1 : say(&n, o, e);
 }

@@ -309,27 +309,27 @@ static int check_any(const struct contest *c, struct error *e)
                            c->options->db, c->source->objective);
 }
 
+static void release(struct contest *c)
+{
+    free(c->values);
+    replay_groups_free(c->groups, c->source->group_count);
+}
+
 int command_replay(const struct replay_options *o, struct error *e)
 {
     OWNED_DB *db = NULL;
-    struct replay_source source = {0};
-    struct contest c = {.options = o, .source = &source};
+    OWNED_BY(replay_source_free) struct replay_source source = {0};
+    OWNED_BY(release) struct contest c = {.options = o, .source = &source};
     while (strcmp(replay_predictions_names[c.predictions], o->predictions) != 0)
         c.predictions++;
-    if (read_strategies(o->strategy, &c.asked, e) < 0 || store_open_read_only(o->db, &db, e) < 0)
+    if (read_strategies(o->strategy, &c.asked, e) < 0 || store_open_read_only(o->db, &db, e) < 0 ||
+        replay_load(&(struct replay_request){.db = db, .config = o->config, .group_by = o->group_by}, &source, e) < 0)
         return -1;
-    int rc = replay_load(&(struct replay_request){.db = db, .config = o->config, .group_by = o->group_by}, &source, e);
-    if (rc == 0)
-        c.groups = replay_groups_make(&source.set.space, source.outcomes, source.group_of, source.group_count);
-    for (size_t g = 0; rc == 0 && g < source.group_count; g++) {
+    c.groups = replay_groups_make(&source.set.space, source.outcomes, source.group_of, source.group_count);
+    for (size_t g = 0; g < source.group_count; g++) {
         c.ok += c.groups[g].ok;
         c.failed += c.groups[g].failed;
         c.hopeless += c.groups[g].ok == 0;
     }
-    if (rc == 0 && (rc = check_any(&c, e)) == 0)
-        rc = report(&c, e);
-    free(c.values);
-    replay_groups_free(c.groups, source.group_count);
-    replay_source_free(&source);
-    return rc;
+    return check_any(&c, e) < 0 ? -1 : report(&c, e);
 }

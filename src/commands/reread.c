@@ -95,17 +95,18 @@ static int open_all(struct reread_session *r, struct error *e)
     return measures_create(r->session.space, &r->measures, e) < 0 ? -1 : select_jobs(r, e);
 }
 
+static void release(struct reread_session *r)
+{
+    measures_free(r->measures);
+    session_close(&r->session);
+    store_close(r->db);
+}
+
 int command_reread(const struct reread_options *o, struct error *e)
 {
-    struct reread_session r = {.options = o};
-    cJSON *document = NULL;
-    int rc = open_all(&r, e);
-    if (rc == 0)
-        rc = reread_all(&r, &document, e);
-    if (rc == 0)
-        rc = output_answer_take(o->json, "sql/texts/reread.sql", document, NULL, e);
-    measures_free(r.measures);
-    session_close(&r.session);
-    store_close(r.db);
-    return rc;
+    OWNED_BY(release) struct reread_session r = {.options = o};
+    OWNED_JSON *document = NULL;
+    return open_all(&r, e) < 0 || reread_all(&r, &document, e) < 0
+               ? -1
+               : output_answer(o->json, "sql/texts/reread.sql", document, NULL, e);
 }

@@ -28,6 +28,6 @@ int command_stale(const struct stale_options *o, struct error *e)
         load_recorded(o, db, &sweep);
     if (stale_results_read(db, sweep ? &sweep->job : NULL, &document, &beside, e) < 0)
         return -1;
-    int rc = o->json ? output_json(document, e) : output_said("sql/texts/stale.sql", document, beside, e);
+    int rc = output_answer(o->json, "sql/texts/stale.sql", document, beside, e);
     return rc == 0 && json_count_of(document, "stale") > 0 ? STATUS_JOBS_FAILED : rc;
 }

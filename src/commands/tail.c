@@ -155,9 +155,18 @@ static int find_worst(struct db *db, int64_t *job, struct error *e)
     return rc < 0 ? -1 : 0;
 }
 
+static void release(struct follower *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    job_log_free(&f->log);
+    free(f->directory);
+    store_close(f->db);
+}
+
 int command_tail(const struct tail_options *o, const struct arguments *a, struct error *e)
 {
-    struct follower f = {.options = o, .fd = -1};
+    OWNED_BY(release) struct follower f = {.options = o, .fd = -1};
     if (o->worst && a->word_count)
         return error_set(e, ERROR_USAGE, "tail: give only one of JOB and --worst");
     if (a->word_count == 0 && !o->worst)
@@ -168,14 +177,5 @@ int command_tail(const struct tail_options *o, const struct arguments *a, struct
         return -1;
     f.directory = store_directory_of(f.db);
     int rc = o->worst ? find_worst(f.db, &f.job, e) : job_named(f.db, a->words[0], &f.job, e);
-    if (rc == 0)
-        rc = job_log_read(f.db, f.job, o->attempt, &f.log, e);
-    if (rc == 0)
-        rc = follow(&f, e);
-    if (f.fd >= 0)
-        close(f.fd);
-    job_log_free(&f.log);
-    free(f.directory);
-    store_close(f.db);
-    return rc;
+    return rc < 0 || job_log_read(f.db, f.job, o->attempt, &f.log, e) < 0 ? -1 : follow(&f, e);
 }

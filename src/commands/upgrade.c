@@ -9,13 +9,6 @@
 #include "results/json.h"
 #include "util/memory.h"
 
-/* An upgrade, and what it did. */
-struct upgrade {
-    const char *path; /* of what is upgraded now */
-    int64_t version, newest;
-    char *kept; /* name of the copy; NULL: none */
-};
-
 /* The copy is upgraded in place of the database. */
 static int copy_to(const char *from, const char *to, struct error *e)
 {
@@ -29,39 +22,22 @@ static int copy_to(const char *from, const char *to, struct error *e)
     return store_open_reading(from, STORE_READ_AS_IT_IS, &db, e) < 0 ? -1 : database_backup(db, to, &counts, e);
 }
 
-static int upgrade(const struct upgrade_options *o, struct upgrade *u, struct error *e)
+int command_upgrade(const struct upgrade_options *o, const struct arguments *a, struct error *e)
 {
+    const char *from = a->word_count ? a->words[0] : o->db, *path = o->output ? o->output : from;
+    OWNED char *copy = NULL; /* its name; NULL: none was kept */
     OWNED_DB *db = NULL;
-    if (store_read_versions(o->db, &u->version, &u->newest, e) < 0 || (o->output && copy_to(o->db, o->output, e) < 0))
+    int64_t version, newest;
+    const struct store_opening opening = {.without_copy = o->no_copy || o->output, .kept = &copy};
+    if (store_read_versions(from, &version, &newest, e) < 0 || (o->output && copy_to(from, o->output, e) < 0) ||
+        (version != newest && session_open_store_with(path, &opening, &db, e) < 0))
         return -1;
-    u->path = o->output ? o->output : o->db;
-    if (u->version == u->newest)
-        return 0;
-    const struct store_opening opening = {.without_copy = o->no_copy || o->output, .kept = &u->kept};
-    return session_open_store_with(u->path, &opening, &db, e);
-}
-
-static int print(const struct upgrade *u, bool json, struct error *e)
-{
-    OWNED char *changes = store_describe_upgrade(u->version);
-    cJSON *root = json_document(), *beside = cJSON_CreateObject();
-    JSON_ADD(root, JSON_TEXT("path", u->path), JSON_COUNT("schema_before", u->version), JSON_COUNT("schema", u->newest),
-             JSON_TEXT("copy", u->kept));
+    OWNED char *changes = store_describe_upgrade(version);
+    OWNED_JSON *root = json_document(), *beside = cJSON_CreateObject();
+    JSON_ADD(root, JSON_TEXT("path", path), JSON_COUNT("schema_before", version), JSON_COUNT("schema", newest),
+             JSON_TEXT("copy", copy));
     json_add_text(beside, "changes", changes);
-    return output_answer_take(json, "sql/texts/upgrade.sql", root, beside, e);
-}
-
-int command_upgrade(const struct upgrade_options *given, const struct arguments *a, struct error *e)
-{
-    struct upgrade_options o = *given;
-    struct upgrade u = {0};
-    if (a->word_count)
-        o.db = a->words[0];
-    int rc = upgrade(&o, &u, e);
-    if (rc == 0)
-        rc = print(&u, o.json, e);
-    free(u.kept);
-    return rc < 0 ? -1 : STATUS_OK;
+    return output_answer(o->json, "sql/texts/upgrade.sql", root, beside, e);
 }
 
 /* --- a copy --- */
@@ -81,8 +57,8 @@ int command_backup(const struct backup_options *o, const struct arguments *a, st
     const struct kept_files kept = {.option = "backup FILE", .db_path = o->db, .db = asked, .writes_database = true};
     if (written_file_check(a->words[0], &kept, e) < 0 || database_backup(db, a->words[0], &counts, e) < 0)
         return -1;
-    cJSON *root = json_document();
+    OWNED_JSON *root = json_document();
     JSON_ADD(root, JSON_TEXT("path", a->words[0]), JSON_COUNT("jobs", counts.jobs),
              JSON_COUNT("attempt_count", counts.attempts));
-    return output_answer_take(o->json, "sql/texts/backup.sql", root, NULL, e);
+    return output_answer(o->json, "sql/texts/backup.sql", root, NULL, e);
 }

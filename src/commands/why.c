@@ -23,21 +23,13 @@
 
 /* --- which combinations --- */
 
-static void add_quoted(struct buffer *sql, const char *value)
-{
-    buffer_add_char(sql, '\'');
-    for (const char *p = value; *p; p++)
-        buffer_printf(sql, *p == '\'' ? "''" : "%c", *p);
-    buffer_add_char(sql, '\'');
-}
-
 /* "7, '7'": 7 matches the number and the text. */
 static void add_either(struct buffer *sql, const char *value)
 {
     double number;
     if (parse_double(value, &number) || strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
         buffer_printf(sql, "%s, ", value);
-    add_quoted(sql, value);
+    buffer_add_quoted(sql, value, '\'');
 }
 
 static int add_word(struct buffer *sql, const char *word, struct error *e)
@@ -260,6 +252,6 @@ int command_why(const struct run_options *o, const struct arguments *a, struct e
     int rc = make_document(&w, a, e);
     free(w.counts.rules);
     if (rc == 0)
-        rc = o->json ? output_json(document, e) : output_said("sql/texts/why.sql", document, beside, e);
+        rc = output_answer(o->json, "sql/texts/why.sql", document, beside, e);
     return rc == 0 && w.counts.combinations == 0 ? STATUS_NOTHING : rc;
 }
