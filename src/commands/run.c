@@ -52,6 +52,7 @@ struct execution {
     struct session *session;
     const struct run_options *options;
     struct db *db;
+    const char *directory, *identity; /* of the database's files; which database it is */
     struct progress_display *display; /* NULL: silent */
     struct enumeration enumeration;
     struct measures *measures; /* NULL: none */
@@ -248,8 +249,7 @@ static int release_full(void *context, const struct claim *claim, struct error *
 }
 
 /* Runs all that is due with one runner. */
-static int start_runner_in(struct execution *x, char *const *environment, const char *directory, const char *identity,
-                           struct error *e)
+static int start_runner_in(struct execution *x, char *const *environment, struct error *e)
 {
     struct ds_preparation own = {x->session->sweep, x->session->ds_config, x->options->db};
     const struct preparation preparation = ds_preparation_of(&own);
@@ -276,8 +276,8 @@ static int start_runner_in(struct execution *x, char *const *environment, const 
         .detach = x->options->detach,
         .release = x->options->release,
         .devices = {.devices = &x->session->devices},
-        .directory = directory,
-        .identity = identity,
+        .directory = x->directory,
+        .identity = x->identity,
         .environment = environment,
         .job_limit = x->full_job ? 0 : x->options->limit,
         .max_fail = x->full_job ? 0 : x->options->max_fail,
@@ -296,17 +296,13 @@ static int start_runner_in(struct execution *x, char *const *environment, const 
     return rc;
 }
 
-static int start_runner(struct execution *x, const char *directory, const char *identity, struct error *e)
+static int start_runner(struct execution *x, struct error *e)
 {
     OWNED char *path = NULL;
-    char **environment = with_own_directory(environ, &path);
+    OWNED char **environment = with_own_directory(environ, &path);
     if (x->repeats == 0)
         warn_of_ports(x);
-    int rc = check_start(x, environment, e);
-    if (rc == 0)
-        rc = start_runner_in(x, environment, directory, identity, e);
-    free(environment);
-    return rc;
+    return check_start(x, environment, e) < 0 ? -1 : start_runner_in(x, environment, e);
 }
 
 static int open_search(struct execution *x, struct error *e)
@@ -387,11 +383,11 @@ static int select_best(struct execution *x, bool winner_alone, int64_t *winner, 
 }
 
 /* Runs the selected jobs until each has so many ok attempts; the one with the median objective then stands for it. */
-static int run_again(struct execution *x, const char *directory, const char *identity, struct error *e)
+static int run_again(struct execution *x, struct error *e)
 {
     int64_t before = x->session->sweep->job.repeat;
     x->session->sweep->job.repeat = x->repeats;
-    int rc = start_runner(x, directory, identity, e);
+    int rc = start_runner(x, e);
     x->session->sweep->job.repeat = before;
     x->repeats = 0;
     return rc;
@@ -415,7 +411,7 @@ static int note_full(struct execution *x, struct error *e)
     return 0;
 }
 
-static int run_full(struct execution *x, const char *directory, const char *identity, struct error *e)
+static int run_full(struct execution *x, struct error *e)
 {
     struct sweep *sweep = x->session->sweep;
     bool is_done = false;
@@ -430,15 +426,14 @@ static int run_full(struct execution *x, const char *directory, const char *iden
     sweep->job.last_step = 0;
     memset(sweep->deepspeed.profile_steps, 0, sizeof sweep->deepspeed.profile_steps);
     output_message("launching the winner: the full training of job %lld", (long long)x->full_job);
-    return start_runner(x, directory, identity, e) < 0 ? -1 : note_full(x, e);
+    return start_runner(x, e) < 0 ? -1 : note_full(x, e);
 }
 
 /* [job.profile]: the winner once more, unless that has been done. */
-static int profile_the_best(struct execution *x, const char *directory, const char *identity, struct error *e)
+static int profile_the_best(struct execution *x, struct error *e)
 {
-    static const char sql[] = "SELECT group_concat(state) FROM (SELECT state FROM attempt WHERE job_id = ? AND kind = "
-                              "'profile' ORDER BY number)";
-    char *states = NULL;
+    OWNED char *last = NULL;
+    bool is_done = false;
     int64_t winner = 0;
     if (!x->session->sweep->job.profile_prefix || x->result.signal || x->result.counts.running > 0)
         return 0;
@@ -446,31 +441,29 @@ static int profile_the_best(struct execution *x, const char *directory, const ch
         output_message("there is no best job, so none is run under [job.profile]");
         return 0;
     }
-    if (!winner || db_query_text(x->db, sql, VALUES(sql_int(winner)), &states, e) < 0)
+    if (!winner || db_query_bool(x->db, "SELECT 1 FROM attempt WHERE job_id = ? AND kind = 'profile' AND state = 'ok'",
+                                 VALUES(sql_int(winner)), &is_done, e) < 0)
         return -1;
-    const bool is_done = states && strstr(states, "ok");
-    free(states);
-    states = NULL;
     if (is_done)
         return 0;
     output_message("running the winner once more under [job.profile]: job %lld", (long long)winner);
     x->full_job = winner;
     x->profile = true;
-    int rc = start_runner(x, directory, identity, e);
+    int rc = start_runner(x, e);
     x->profile = false;
     x->full_job = 0;
-    if (rc == 0)
-        rc = db_query_text(x->db, sql, VALUES(sql_int(winner)), &states, e);
-    const char *last = states && strrchr(states, ',') ? strrchr(states, ',') + 1 : states;
-    if (rc == 0)
-        output_message("job %lld under [job.profile]: %s; meshsweep show %lld lists its files", (long long)winner,
-                       last ? last : "not started", (long long)winner);
-    free(states);
-    return rc;
+    if (rc < 0 || db_query_text(x->db,
+                                "SELECT state FROM attempt WHERE job_id = ? AND kind = 'profile' ORDER BY number DESC"
+                                " LIMIT 1",
+                                VALUES(sql_int(winner)), &last, e) < 0)
+        return -1;
+    output_message("job %lld under [job.profile]: %s; meshsweep show %lld lists its files", (long long)winner,
+                   last ? last : "not started", (long long)winner);
+    return 0;
 }
 
 /* --confirm and --run-full-experiment, when the search is over. */
-static int run_the_best(struct execution *x, const char *directory, const char *identity, struct error *e)
+static int run_the_best(struct execution *x, struct error *e)
 {
     double confirm = x->search.options.numbers[SEARCH_CONFIRM];
     int64_t winner = 0;
@@ -478,7 +471,7 @@ static int run_the_best(struct execution *x, const char *directory, const char *
         return 0;
     if (confirm > 1) {
         x->repeats = (int64_t)confirm;
-        if (select_best(x, false, &winner, e) < 0 || (winner && run_again(x, directory, identity, e) < 0))
+        if (select_best(x, false, &winner, e) < 0 || (winner && run_again(x, e) < 0))
             return -1;
         x->repeats = 0;
     }
@@ -497,7 +490,7 @@ static int run_the_best(struct execution *x, const char *directory, const char *
         return 0;
     }
     x->full_job = winner;
-    int rc = run_full(x, directory, identity, e);
+    int rc = run_full(x, e);
     x->full_job = 0;
     return rc;
 }
@@ -513,14 +506,11 @@ static int list_rest(struct execution *x, struct error *e)
 }
 
 /* Runs all that is due, or what a search asks for. */
-static int run_due(struct execution *x, const char *directory, const char *identity, struct error *e)
+static int run_due(struct execution *x, struct error *e)
 {
     search_driver_free(x->driver);
     x->driver = NULL;
-    int rc = open_search(x, e);
-    if (rc == 0)
-        rc = start_runner(x, directory, identity, e);
-    return rc < 0 ? rc : list_rest(x, e);
+    return open_search(x, e) < 0 || start_runner(x, e) < 0 ? -1 : list_rest(x, e);
 }
 
 /* Runs what is due of the jobs that were enumerated. Fills in `driver` (the caller's: search_driver_free), `repeats`,
@@ -528,22 +518,19 @@ static int run_due(struct execution *x, const char *directory, const char *ident
 static int execution_run(struct execution *x, struct error *e)
 {
     OWNED char *directory = store_directory(x->options->db), *identity = NULL;
-    int rc = store_identity(x->db, &identity, e);
-    if (rc == 0)
-        rc = session_narrow(x->session, x->db, x->enumeration.sweep_id, e);
-    if (rc == 0)
-        rc = reopen_stale(x, e);
-    if (rc == 0)
-        rc = run_due(x, directory, identity, e);
-    if (rc == 0 && x->result.paused && output_ask("continue with the rest?")) {
+    if (store_identity(x->db, &identity, e) < 0)
+        return -1;
+    x->directory = directory;
+    x->identity = identity;
+    if (session_narrow(x->session, x->db, x->enumeration.sweep_id, e) < 0 || reopen_stale(x, e) < 0 ||
+        run_due(x, e) < 0)
+        return -1;
+    if (x->result.paused && output_ask("continue with the rest?")) {
         x->keep_going = true;
-        rc = run_due(x, directory, identity, e);
+        if (run_due(x, e) < 0)
+            return -1;
     }
-    if (rc == 0)
-        rc = run_the_best(x, directory, identity, e);
-    if (rc == 0)
-        rc = profile_the_best(x, directory, identity, e);
-    return rc;
+    return run_the_best(x, e) < 0 ? -1 : profile_the_best(x, e);
 }
 
 /* --- the command --- */
@@ -851,11 +838,8 @@ static int run_sweep(struct execution *x, struct error *e)
     int rc = learning_resume(x->session->space, x->db, e);
     match_display_begin(&match, x->session->space);
     if (rc == 0)
-        rc = enumerate_jobs(x, e);
-    if (rc == 0)
-        rc = measures_create(x->session->space, &x->measures, e);
-    if (rc == 0)
-        rc = renew_measured(x, e);
+        rc = enumerate_jobs(x, e) < 0 || measures_create(x->session->space, &x->measures, e) < 0 ? -1
+                                                                                                 : renew_measured(x, e);
     match_display_end(&match);
     if (rc == 0 && x->session->sweep->model_info.given)
         rc = model_facts_record(x->db, x->enumeration.sweep_id, &facts, e);
@@ -908,45 +892,44 @@ static int keep_several_hosts(const struct session *s, struct db *db, struct err
                            (long long)jobs);
 }
 
+/* `*began`: the run has, so that its end is told. */
+static int open_and_run(struct session *s, const struct run_options *o, const struct arguments *a, struct db **db,
+                        bool *began, struct error *e)
+{
+    struct search_setup search = {0};
+    if (session_open(s, o, a->program, e) < 0 || need_command(s, e) < 0 ||
+        search_setup_read(o, s->sweep, &search, e) < 0 || need_objective(o, s->sweep, e) < 0 ||
+        session_open_store(o->db, db, e) < 0 || keep_several_hosts(s, *db, e) < 0)
+        return -1;
+    struct execution x = {.session = s, .options = o, .db = *db, .search = search};
+    if (s->sweep->share)
+        store_share(*db);
+    if (s->release_note)
+        output_message("%s", s->release_note);
+    if (s->system && s->system->unverified)
+        output_message(BATCH_UNVERIFIED, s->system->title);
+    if (s->space->prediction.warning)
+        output_message("%s", s->space->prediction.warning);
+    *began = true;
+    return run_sweep(&x, e);
+}
+
 int command_run(const struct run_options *o, const struct arguments *a, struct error *e)
 {
-    struct session s;
+    OWNED_BY(session_close) struct session s = {0};
     struct db *db = NULL;
     bool printed = false, began = false;
-    struct search_setup search = {0};
     if (o->progress == PROGRESS_JSON)
         output_set_events();
-    int status = o->search_model && !o->command && !a->program ? search_model_print_alone(o->config, &printed, e) : 0;
-    if (status < 0 || printed)
-        return status;
+    if (o->search_model && !o->command && !a->program && search_model_print_alone(o->config, &printed, e) < 0)
+        return -1;
+    if (printed)
+        return STATUS_OK;
     if (o->dry_run)
         return command_plan(o, a, e);
     if (o->release && writer_lock_is_held(o->db))
         return ask_release(o->db, e);
-    status = session_open(&s, o, a->program, e);
-    if (status == 0)
-        status = need_command(&s, e);
-    if (status == 0)
-        status = search_setup_read(o, s.sweep, &search, e);
-    if (status == 0)
-        status = need_objective(o, s.sweep, e);
-    if (status == 0)
-        status = session_open_store(o->db, &db, e);
-    if (status == 0)
-        status = keep_several_hosts(&s, db, e);
-    if (status == 0) {
-        struct execution x = {.session = &s, .options = o, .db = db, .search = search};
-        if (s.sweep->share)
-            store_share(db);
-        if (s.release_note)
-            output_message("%s", s.release_note);
-        if (s.system && s.system->unverified)
-            output_message(BATCH_UNVERIFIED, s.system->title);
-        if (s.space->prediction.warning)
-            output_message("%s", s.space->prediction.warning);
-        began = true;
-        status = run_sweep(&x, e);
-    }
+    int status = open_and_run(&s, o, a, &db, &began, e);
     if (status >= 0)
         tell_unsettled(db, o->db);
     if (status < 0 && e->kind == ERROR_USAGE)
@@ -955,6 +938,5 @@ int command_run(const struct run_options *o, const struct arguments *a, struct e
         store_close(db);
     if (began && (status >= 0 || e->kind != ERROR_USAGE))
         end_command_run(s.sweep, o->db, status >= 0 ? status : output_status(e));
-    session_close(&s);
     return status;
 }
