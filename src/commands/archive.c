@@ -43,23 +43,18 @@ static int list_jobs(struct db *db, const struct arguments *a, char **out, struc
 {
     static const char sql[] = "SELECT id FROM job WHERE id = ?1 AND (state IN ('running', 'pending') OR EXISTS"
                               " (SELECT 1 FROM attempt WHERE job_id = ?1 AND state IN ('claimed', 'running')))";
-    struct buffer list = BUFFER_INIT;
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < a->word_count; i++) {
-        int64_t job = 0, open = 0;
-        rc = job_named(db, a->words[i], &job, e);
-        if (rc == 0)
-            rc = db_query_int(db, sql, VALUES(sql_int(job)), 0, &open, e);
-        if (rc == 0 && open)
-            rc = error_set(e, ERROR_USAGE,
-                           "archive: job %" PRId64 " has not ended; its files are left alone until then", job);
-        buffer_printf(&list, "%s%" PRId64, i ? "," : "[", job);
+    OWNED_JSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < a->word_count; i++) {
+        int64_t job, open = 0;
+        if (job_named(db, a->words[i], &job, e) < 0 || db_query_int(db, sql, VALUES(sql_int(job)), 0, &open, e) < 0)
+            return -1;
+        if (open)
+            return error_set(e, ERROR_USAGE,
+                             "archive: job %" PRId64 " has not ended; its files are left alone until then", job);
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)job));
     }
-    if (a->word_count) {
-        buffer_add_char(&list, ']');
-        *out = buffer_take(&list);
-    }
-    return rc;
+    *out = a->word_count ? cJSON_PrintUnformatted(list) : NULL;
+    return 0;
 }
 
 /* Attempts that ended by ?1, of jobs that did; of those of the list ?2, if there is one. */
@@ -218,38 +213,37 @@ static int open_store(struct archiving *g, struct error *e)
     return store_open_read_only(o->db, &g->db, e);
 }
 
+static void release(struct archiving *g)
+{
+    store_close(g->db);
+    g->db = NULL;
+}
+
 static int archive_jobs(struct archiving *g, const char *jobs, int64_t until_ms, struct error *e)
 {
     OWNED_LIST attempts = STRING_LIST_INIT, directories = STRING_LIST_INIT;
     OWNED char *files = store_directory_of(g->db);
-    const struct sql_values values = VALUES(sql_int(until_ms), sql_text(jobs));
-    int rc = db_query_texts(g->db, directories_sql, values, &directories, e);
-    if (rc == 0 && !g->leaves_samples)
-        rc = db_query_texts(g->db, attempts_sql, VALUES(sql_int(until_ms), sql_text(jobs), sql_int(g->options->undo)),
-                            &attempts, e);
-    if (rc == 0 && !g->leaves_samples)
-        rc = turn_samples(g, &attempts, e);
-    store_close(g->db);
-    g->db = NULL;
-    return rc == 0 ? turn_all_files(g, files, &directories, e) : rc;
+    if (db_query_texts(g->db, directories_sql, VALUES(sql_int(until_ms), sql_text(jobs)), &directories, e) < 0 ||
+        (!g->leaves_samples &&
+         (db_query_texts(g->db, attempts_sql, VALUES(sql_int(until_ms), sql_text(jobs), sql_int(g->options->undo)),
+                         &attempts, e) < 0 ||
+          turn_samples(g, &attempts, e) < 0)))
+        return -1;
+    release(g);
+    return turn_all_files(g, files, &directories, e);
 }
 
 int command_archive(const struct archive_options *o, const struct arguments *a, struct error *e)
 {
-    struct archiving g = {.options = o};
+    OWNED_BY(release) struct archiving g = {.options = o};
     OWNED char *jobs = NULL;
     int64_t until_ms = INT64_MAX, age_ms;
     if (o->older_than && !parse_duration_ms(o->older_than, &age_ms))
         return error_set(e, ERROR_USAGE, "archive: --older-than %s: must be a time, such as 30d or 12h", o->older_than);
     if (o->older_than)
         until_ms = clock_wall_ms() - age_ms;
-    if (open_store(&g, e) < 0)
+    if (open_store(&g, e) < 0 || list_jobs(g.db, a, &jobs, e) < 0 || archive_jobs(&g, jobs, until_ms, e) < 0 ||
+        print(&g, e) < 0)
         return -1;
-    int rc = list_jobs(g.db, a, &jobs, e);
-    if (rc == 0)
-        rc = archive_jobs(&g, jobs, until_ms, e);
-    store_close(g.db);
-    if (rc == 0)
-        rc = print(&g, e);
-    return rc < 0 ? -1 : g.counts.failed ? STATUS_FAILED : STATUS_OK;
+    return g.counts.failed ? STATUS_FAILED : STATUS_OK;
 }

@@ -31,14 +31,13 @@ static char *provenance(const struct table_file *in, const struct hash128 *hash,
 {
     char hex[HASH_HEX_BYTES];
     OWNED char *path = path_absolute(in->file), *here = path_absolute(".");
-    cJSON *all = cJSON_CreateObject(), *from = cJSON_AddObjectToObject(all, "imported");
+    OWNED_JSON *all = cJSON_CreateObject();
+    cJSON *from = cJSON_AddObjectToObject(all, "imported");
     JSON_ADD(from, JSON_STRING("file", path), JSON_STRING("directory", here),
              JSON_STRING("xxh3_128", hash_hex(hash, hex)), JSON_INT("bytes", in->content.bytes),
              JSON_INT("rows", in->rows));
     JSON_ADD(all, JSON_STRING("host", host), JSON_STRING("tool", "meshsweep " MESHSWEEP_VERSION));
-    char *text = cJSON_PrintUnformatted(all);
-    cJSON_Delete(all);
-    return text;
+    return cJSON_PrintUnformatted(all);
 }
 
 /* --- reporting --- */
@@ -243,13 +242,8 @@ void import_try(const char *table, const char *config, const struct buffer *swee
     struct error e = ERROR_INIT;
     int rc = sweep_parse(config, sweep_file->data, sweep_file->length, &sweep, &e);
     in.sweep = sweep;
-    if (rc == 0)
-        rc = table_file_read(&in, &e);
-    if (rc == 0)
-        rc = store_open_scratch(&db, &e);
-    if (rc == 0)
-        rc = store(&in, &(struct import_options){.config = config}, db, &summary, &e);
-    if (rc < 0)
+    if (rc < 0 || table_file_read(&in, &e) < 0 || store_open_scratch(&db, &e) < 0 ||
+        store(&in, &(struct import_options){.config = config}, db, &summary, &e) < 0)
         output_message("it cannot be imported yet: %s", e.text);
     if (in.table)
         report_refusals(&in);
@@ -268,9 +262,7 @@ int command_import(const struct import_options *o, const struct arguments *a, st
     int rc = load_config(o->config, in.file, &sweep, e);
     in.sweep = sweep;
     if (rc == 0)
-        rc = table_file_read(&in, e);
-    if (rc == 0)
-        rc = session_open_store(o->db, &db, e);
+        rc = table_file_read(&in, e) < 0 ? -1 : session_open_store(o->db, &db, e);
     if (rc == 0 && sweep->share)
         store_share(db);
     if (rc == 0)

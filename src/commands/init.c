@@ -134,28 +134,26 @@ static int make_text(const struct init_options *o, const struct answers *given, 
 static int show_readings(const char *log, const struct buffer *sweep_file, struct error *e)
 {
     OWNED_BUFFER found = BUFFER_INIT;
-    int rc = log_readers_try(log, sweep_file, &found, e);
-    char *rest = found.data, *line;
-    if (rc == 0 && !found.length)
+    if (log_readers_try(log, sweep_file, &found, e) < 0)
+        return -1;
+    if (!found.length)
         output_message("in %s it finds no number; say in [job.metrics] how to read what counts", log);
-    while (rc == 0 && rest && (line = strtok_r(rest, "\n", &rest)))
+    for (char *rest = found.data, *line; rest && (line = strtok_r(rest, "\n", &rest));)
         output_message("in %s it finds %s", log, line);
-    return rc;
+    return 0;
 }
 
 static int write_sweep(const struct init_options *o, const struct answers *given, struct error *e)
 {
     OWNED_BUFFER text = BUFFER_INIT;
-    int rc = make_text(o, given, given->log ? &given->found : NULL, &text, e);
-    if (rc == 0)
-        rc = write_text(o->output, &text, "plan", "", e);
-    if (rc == 0 && given->log)
-        rc = show_readings(given->log, &text, e);
-    if (rc == 0 && given->log && !given->found.objective)
+    if (make_text(o, given, given->log ? &given->found : NULL, &text, e) < 0 ||
+        write_text(o->output, &text, "plan", "", e) < 0 || (given->log && show_readings(given->log, &text, e) < 0))
+        return -1;
+    if (given->log && !given->found.objective)
         output_message("the shortest job will win, as nothing in %s says what counts; else write objective = "
                        "\"max:NAME\" or \"min:NAME\" in [sweep]",
                        given->log);
-    return rc;
+    return 0;
 }
 
 /* --- a table --- */
@@ -164,6 +162,11 @@ struct drafted_table {
     const char *path;
     struct import_draft *draft;
 };
+
+static void drafted_table_free(struct drafted_table *t)
+{
+    import_draft_free(t->draft);
+}
 
 static int draft_row(void *context, size_t line, const char *const *cells, size_t count, struct error *e)
 {
@@ -177,36 +180,27 @@ static int draft_row(void *context, size_t line, const char *const *cells, size_
     return t->draft ? 0 : error_context(e, "%s", t->path);
 }
 
-/* The table's name without directories and ending. */
-static char *name_of_table(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    path = slash ? slash + 1 : path;
-    return xstrndup(path, strcspn(path, "."));
-}
-
 static int write_import(const struct init_options *o, struct error *e)
 {
-    struct drafted_table t = {.path = o->table};
+    OWNED_BY(drafted_table_free) struct drafted_table t = {.path = o->table};
     OWNED_BUFFER text = BUFFER_INIT;
     struct table_content content;
-    int rc = table_read_rows(o->table, &content, draft_row, &t, e);
-    if (rc == 0 && !t.draft)
-        rc = error_set(e, ERROR_USAGE, "%s: the table is empty; its first line must name the columns", o->table);
-    if (rc == 0) {
-        OWNED char *name = o->name ? xstrdup(o->name) : name_of_table(o->table);
-        add_schema_line(&text);
-        rc = import_draft_write(t.draft, name, o->table, &text, e) < 0 ? error_context(e, "%s", o->table)
-                                                                       : check_text(o->output, &text, e);
-    }
-    if (rc == 0)
-        rc = write_text(o->output, &text, "import", o->table, e);
-    if (rc == 0 && strcmp(o->output, "-") != 0 && content.bytes > TRIED_BYTES_MOST)
+    const char *file = path_name(o->table);
+    OWNED char *name = o->name ? xstrdup(o->name) : xstrndup(file, strcspn(file, "."));
+    if (table_read_rows(o->table, &content, draft_row, &t, e) < 0)
+        return -1;
+    if (!t.draft)
+        return error_set(e, ERROR_USAGE, "%s: the table is empty; its first line must name the columns", o->table);
+    add_schema_line(&text);
+    if (import_draft_write(t.draft, name, o->table, &text, e) < 0)
+        return error_context(e, "%s", o->table);
+    if (check_text(o->output, &text, e) < 0 || write_text(o->output, &text, "import", o->table, e) < 0)
+        return -1;
+    if (strcmp(o->output, "-") != 0 && content.bytes > TRIED_BYTES_MOST)
         output_message("to see which row would win, without recording it: meshsweep import --dry-run");
-    else if (rc == 0 && strcmp(o->output, "-") != 0)
+    else if (strcmp(o->output, "-") != 0)
         import_try(o->table, o->output, &text);
-    import_draft_free(t.draft);
-    return rc;
+    return 0;
 }
 
 static int print_readers(const struct log_readers *log, struct error *e)
@@ -319,34 +313,27 @@ static int ask_for_objective(const struct init_options *o, struct answers *given
 static int write_or_print(const struct init_options *o, struct answers *given, struct error *e)
 {
     const bool is_whole = given->command.count && given->axes.count;
-    int rc = given->log ? log_readers_find(given->log, &given->found, e) : 0;
-    if (rc == 0 && is_whole && given->log && !given->found.objective && output_is_terminal(stdin) &&
-        output_is_terminal(stderr))
-        rc = ask_for_objective(o, given, e);
-    if (rc == 0 && is_whole)
-        rc = write_sweep(o, given, e);
-    else if (rc == 0 && given->log && !given->command.count && !given->axes.count)
-        rc = print_readers(&given->found, e);
-    else if (rc == 0)
-        rc = error_set(e, ERROR_USAGE, "init: %s For example: meshsweep init micro_batch=1,2,4 -- python3 train.py",
-                       given->command.count ? "which values should be tried?" : "which command should be run?");
-    return rc;
+    if (given->log && log_readers_find(given->log, &given->found, e) < 0)
+        return -1;
+    if (is_whole && given->log && !given->found.objective && output_is_terminal(stdin) && output_is_terminal(stderr) &&
+        ask_for_objective(o, given, e) < 0)
+        return -1;
+    if (is_whole)
+        return write_sweep(o, given, e);
+    return given->log && !given->command.count && !given->axes.count
+               ? print_readers(&given->found, e)
+               : error_set(e, ERROR_USAGE, "init: %s For example: meshsweep init micro_batch=1,2,4 -- python3 train.py",
+                           given->command.count ? "which values should be tried?" : "which command should be run?");
 }
 
 int command_init(const struct init_options *o, const struct arguments *a, struct error *e)
 {
-    struct answers given = {.command = STRING_LIST_INIT, .axes = STRING_LIST_INIT};
+    OWNED_BY(answers_free) struct answers given = {.command = STRING_LIST_INIT, .axes = STRING_LIST_INIT};
     if (o->table && (o->log || o->script || a->program || a->word_count))
         return error_set(e, ERROR_USAGE,
                          "init: --from-table cannot be combined with keys or a command: the table has been measured "
                          "already");
     if (o->table)
-        return write_import(o, e) < 0 ? -1 : STATUS_OK;
-    int rc = take_given(a, o, &given, e);
-    if (rc == 0)
-        rc = ask_for_rest(o, &given, e);
-    if (rc == 0)
-        rc = write_or_print(o, &given, e);
-    answers_free(&given);
-    return rc < 0 ? -1 : STATUS_OK;
+        return write_import(o, e);
+    return take_given(a, o, &given, e) < 0 || ask_for_rest(o, &given, e) < 0 ? -1 : write_or_print(o, &given, e);
 }

@@ -228,12 +228,23 @@ static void show_progress(void *context, int64_t matches, int64_t of)
     match_display_matches(&p->progress, matches, of);
 }
 
+static void release(struct plan_printing *p)
+{
+    describer_free(p->describer);
+    match_json_free(p->json);
+    buffer_free(&p->text);
+    buffer_free(&p->lines);
+    free(p->search_finished);
+}
+
 static int make_plan(struct session *s, const struct run_options *o, const struct search_setup *setup, struct db *db,
                      struct error *e)
 {
-    struct plan plan;
+    OWNED_BY(plan_free) struct plan plan = {0};
     struct search_options search = setup->options;
+    int rc = 0;
     search_options_complete(&search);
+    OWNED_BY(release)
     struct plan_printing printing = {.space = s->space,
                                      .shard = o->shard,
                                      .search = setup->wanted ? &search : NULL,
@@ -258,27 +269,19 @@ static int make_plan(struct session *s, const struct run_options *o, const struc
                                          .looked_at = show_progress,
                                          .context = &printing};
     printing.describer = o->json ? NULL : describer_create(s->space, NULL);
-    int rc = o->json && o->all ? match_json_create(s->space, &printing.json, e) : 0;
+    if (o->json && o->all && match_json_create(s->space, &printing.json, e) < 0)
+        return -1;
     match_display_begin(&printing.progress, s->space);
-    if (rc == 0 && db && setup->wanted) {
+    if (db && setup->wanted) {
         const struct hash128 sweep = space_identity(s->space).hash;
         rc = search_look_up(db, &sweep, &search, &printing.trials_made, &printing.search_finished, e);
     }
     if (rc == 0)
         rc = plan_make(&request, &plan, e);
     match_display_end(&printing.progress);
-    int status = STATUS_OK;
-    if (rc == 0) {
-        rc = print_plan(&printing, &plan, e);
-        status = plan.jobs == 0 ? STATUS_NOTHING : STATUS_OK;
-        plan_free(&plan);
-    }
-    describer_free(printing.describer);
-    match_json_free(printing.json);
-    buffer_free(&printing.text);
-    buffer_free(&printing.lines);
-    free(printing.search_finished);
-    return rc < 0 ? -1 : status;
+    if (rc < 0 || print_plan(&printing, &plan, e) < 0)
+        return -1;
+    return plan.jobs == 0 ? STATUS_NOTHING : STATUS_OK;
 }
 
 int command_plan(const struct run_options *o, const struct arguments *a, struct error *e)

@@ -160,23 +160,19 @@ static int read_conditions(struct db *db, const struct best_request *a, const st
 
 static int read_metrics(struct db *db, const struct best *b, struct error *e)
 {
-    cJSON *parts = cJSON_CreateObject();
+    OWNED_JSON *parts = cJSON_CreateObject();
     int rc = job_part_add_json(parts, db, JOB_PART_METRICS, best_job(b), e);
     cJSON_ReplaceItemInObjectCaseSensitive(b->document, "metrics", cJSON_DetachItemViaPointer(parts, parts->child));
-    cJSON_Delete(parts);
     return rc;
 }
 
 static int read_best(struct db *db, const char *group, struct best *out, struct error *e)
 {
-    struct best_request a = {0};
-    int rc = read_competition(db, &a, group, e) < 0 ? -1 : read_document(db, &a, out, e);
-    if (rc == 0)
-        rc = read_conditions(db, &a, out, e);
-    if (rc == 0 && best_job(out) >= 0)
-        rc = read_metrics(db, out, e);
-    release(&a);
-    return rc;
+    OWNED_BY(release) struct best_request a = {0};
+    if (read_competition(db, &a, group, e) < 0 || read_document(db, &a, out, e) < 0 ||
+        read_conditions(db, &a, out, e) < 0)
+        return -1;
+    return best_job(out) >= 0 ? read_metrics(db, out, e) : 0;
 }
 
 int best_read(struct db *db, const char *group, struct best *out, struct error *e)
