@@ -237,49 +237,35 @@ static enum batch_result result_of(const struct batch_member *m)
     return r->terminated ? RESULT_TERMINATED : r->exit_code == 0 ? RESULT_SUCCEEDED : RESULT_FAILED;
 }
 
-/* What all that together comes to. */
-struct trial_verdict {
-    enum batch_result result;
-    enum batch_decision decision;
-    bool well; /* it went as it should */
-};
-
-static struct trial_verdict judge(const struct trying *y, int i)
-{
-    const struct tried *t = &y->of[i];
-    const struct batch_array *a = &y->list.arrays[i];
-    const struct batch_report *r = &a->members[0].report;
-    const enum batch_result result = result_of(&a->members[0]);
-    const enum batch_state queue = t->seen || !t->gone_ms ? t->state : BATCH_ABSENT;
-    const enum batch_decision decision = batch_decide(queue ? queue : BATCH_ABSENT, t->accounted, result, true);
-    const bool ended = result == RESULT_SUCCEEDED || result == RESULT_FAILED;
-    const bool well = !a->job          ? i == WRONG
-                      : i == SUCCEEDS  ? ended && r->exit_code == 0
-                      : i == FAILS     ? ended && r->exit_code == 1
-                      : i == CANCELLED ? t->gone_ms && decision != BATCH_WAIT
-                                       : false;
-    return (struct trial_verdict){result, decision, well};
-}
-
-/* Takes what was kept of the witnesses' words. */
-static void answer(struct trying *y, int i, const struct trial_verdict *v)
+/* Says what all that together comes to, and takes what was kept of the witnesses' words. Returns whether it went as it
+ * should. */
+static bool answer(struct trying *y, int i)
 {
     struct tried *t = &y->of[i];
-    const struct batch_member *m = &y->list.arrays[i].members[0];
-    const bool ended = v->result == RESULT_SUCCEEDED || v->result == RESULT_FAILED || v->result == RESULT_TERMINATED;
-    OWNED char *job = y->list.arrays[i].job ? batch_reference(&y->list, &y->list.arrays[i], 0) : NULL;
-    JSON_ITEM(cJSON_GetObjectItemCaseSensitive(y->beside, "tried"),
-              JSON_TRUTH("asked_to_end", v->result == RESULT_TERMINATED),
+    const struct batch_array *a = &y->list.arrays[i];
+    const struct batch_member *m = &a->members[0];
+    const enum batch_result result = result_of(m);
+    const enum batch_state queue = t->seen || !t->gone_ms ? t->state : BATCH_ABSENT;
+    const enum batch_decision decision = batch_decide(queue ? queue : BATCH_ABSENT, t->accounted, result, true);
+    const bool ended = result == RESULT_SUCCEEDED || result == RESULT_FAILED, terminated = result == RESULT_TERMINATED;
+    const bool well = !a->job          ? i == WRONG
+                      : i == SUCCEEDS  ? ended && m->report.exit_code == 0
+                      : i == FAILS     ? ended && m->report.exit_code == 1
+                      : i == CANCELLED ? t->gone_ms && decision != BATCH_WAIT
+                                       : false;
+    OWNED char *job = a->job ? batch_reference(&y->list, a, 0) : NULL;
+    JSON_ITEM(cJSON_GetObjectItemCaseSensitive(y->beside, "tried"), JSON_TRUTH("asked_to_end", terminated),
               JSON_TRUTH("gone", !t->seen && t->queue->child));
-    cJSON *item = JSON_ITEM(y->answer, JSON_STRING("what", trials[i].name), JSON_TRUTH("as_expected", v->well),
+    cJSON *item = JSON_ITEM(y->answer, JSON_STRING("what", trials[i].name), JSON_TRUTH("as_expected", well),
                             JSON_TEXT("reference", job), JSON_TEXT("why", t->refused ? t->refused : m->unfetched),
-                            JSON_TRUTH("began", v->result != RESULT_NONE),
-                            JSON_COUNT("exit_code", ended ? m->report.exit_code : -1),
-                            JSON_TEXT("host", v->result == RESULT_NONE ? NULL : m->report.nodes));
+                            JSON_TRUTH("began", result != RESULT_NONE),
+                            JSON_COUNT("exit_code", ended || terminated ? m->report.exit_code : -1),
+                            JSON_TEXT("host", result == RESULT_NONE ? NULL : m->report.nodes));
     cJSON_AddItemToObject(item, "queue", t->queue);
     cJSON_AddItemToObject(item, "accounting", t->accounting ? t->accounting : cJSON_CreateNull());
-    json_add_text(item, "decision", job ? decisions[v->decision] : NULL);
+    json_add_text(item, "decision", job ? decisions[decision] : NULL);
     t->queue = t->accounting = NULL;
+    return well;
 }
 
 /* --- the whole --- */
@@ -315,11 +301,8 @@ static int run_trials(struct trying *y, struct error *e)
         rc = submit(y, i, e);
     if (rc == 0)
         watch_all(y);
-    for (int i = 0; rc == 0 && i < y->count; i++) {
-        const struct trial_verdict v = judge(y, i);
-        odd += !v.well;
-        answer(y, i, &v);
-    }
+    for (int i = 0; rc == 0 && i < y->count; i++)
+        odd += !answer(y, i);
     end_all(y);
     for (int i = 0; i < y->count; i++)
         tried_free(&y->of[i]);
@@ -668,7 +651,8 @@ int command_check(const struct check_options *given, const struct arguments *a, 
         return -1;
     if (o.executor)
         return check_executor(&o, e);
-    const struct checked c = {new_answer(&o), cJSON_CreateObject()};
+    OWNED_JSON *answer = new_answer(&o), *beside = cJSON_CreateObject();
+    const struct checked c = {answer, beside};
     int status = check_all(&o, &c, e);
     int rc = 0;
     /* What was found before it failed is told, too. */
@@ -676,8 +660,5 @@ int command_check(const struct check_options *given, const struct arguments *a, 
         rc = output_said("sql/texts/check.sql", c.answer, c.beside, status < 0 ? NULL : e);
     else if (status >= 0)
         rc = output_json(c.answer, e);
-    status = rc < 0 ? -1 : status;
-    cJSON_Delete(c.answer);
-    cJSON_Delete(c.beside);
-    return status;
+    return rc < 0 ? -1 : status;
 }
