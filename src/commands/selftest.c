@@ -49,12 +49,14 @@ static void keep_finding(void *context, const struct audit_finding *f)
     error_add_line(context, ERROR_FAILED, "%s (%" PRId64 "): %s", f->what, f->count, f->examples);
 }
 
-static int prove(struct db *db, const char *path, int64_t jobs, struct selftest_report *report, struct error *e)
+/* Adds the content of a finished database to the report, or fails with what is wrong with it. */
+static int prove(const char *db_path, int64_t jobs, struct selftest_report *report, struct error *e)
 {
+    OWNED_DB *db = NULL;
     OWNED_STMT *s = NULL;
     size_t wrong;
-    int rc = db_next(db, embedded_text("src/commands/selftest.sql"), NO_VALUES, &s, e);
-    if (rc <= 0)
+    if (store_open_read_only(db_path, &db, e) < 0 ||
+        db_next(db, embedded_text("src/commands/selftest.sql"), NO_VALUES, &s, e) <= 0)
         return -1;
     if (stmt_int(s, 0) != jobs)
         return error_set(e, ERROR_FAILED, "there are %" PRId64 " jobs, not %" PRId64, stmt_int(s, 0), jobs);
@@ -64,14 +66,7 @@ static int prove(struct db *db, const char *path, int64_t jobs, struct selftest_
     report->jobs += stmt_int(s, 0);
     report->attempts += stmt_int(s, 1);
     report->lost += stmt_int(s, 2);
-    return audit_run(db, path, keep_finding, e, &wrong, e) < 0 || wrong ? -1 : 0;
-}
-
-/* Adds the content of a finished database to the report, or fails with what is wrong with it. */
-static int selftest_prove(const char *db_path, int64_t jobs, struct selftest_report *report, struct error *e)
-{
-    OWNED_DB *db = NULL;
-    return store_open_read_only(db_path, &db, e) < 0 ? -1 : prove(db, db_path, jobs, report, e);
+    return audit_run(db, db_path, keep_finding, e, &wrong, e) < 0 || wrong ? -1 : 0;
 }
 
 /* The database's identity; NULL if there is none yet. The caller frees it. */
@@ -208,14 +203,6 @@ static int check_end(const struct round *r, int status, bool *finished, struct e
                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), r->directory);
 }
 
-/* Starts a runner and kills it after `life_us`, unless it has finished by then. */
-static int run_and_kill(const struct selftest *t, const struct round *r, int64_t life_us, bool *finished,
-                        struct error *e)
-{
-    pid_t pid = start_runner(t, r, e);
-    return pid < 0 ? -1 : check_end(r, process_end_within(pid, life_us), finished, e);
-}
-
 static int run_to_end(const struct selftest *t, const struct round *r, struct error *e)
 {
     bool finished;
@@ -260,17 +247,12 @@ static int expect_no_overlaps(const struct round *r, struct error *e)
 static int prove_round(struct selftest *t, const struct round *r, struct error *e)
 {
     if (expect_no_orphans(t, r, e) < 0 || expect_no_overlaps(r, e) < 0 ||
-        selftest_prove(r->db_path, t->options->jobs, &t->report, e) < 0)
+        prove(r->db_path, t->options->jobs, &t->report, e) < 0)
         return error_context(e, "%s", r->db_path);
     return 0;
 }
 
 /* --- the whole --- */
-
-static int64_t random_life_us(struct selftest *t)
-{
-    return (int64_t)rng_below(&t->rng, rng_below(&t->rng, 3) == 0 ? EARLY_US : LATE_US);
-}
 
 static void count_kill(struct selftest *t)
 {
@@ -280,12 +262,16 @@ static void count_kill(struct selftest *t)
         output_message("%" PRId64 " of %" PRId64 " kills", t->report.kills, kills);
 }
 
-/* Runs one sweep: kills it until it finishes nevertheless or there have been enough kills, then checks it. */
+/* Runs one sweep: kills its runner at random moments until it finishes nevertheless or there have been enough kills,
+ * then checks it. */
 static int run_round(struct selftest *t, const struct round *r, struct error *e)
 {
     bool finished = false;
     while (!finished && t->report.kills < t->options->kills) {
-        if (run_and_kill(t, r, random_life_us(t), &finished, e) < 0)
+        const uint64_t most_us = rng_below(&t->rng, 3) == 0 ? EARLY_US : LATE_US;
+        const int64_t life_us = (int64_t)rng_below(&t->rng, most_us);
+        pid_t pid = start_runner(t, r, e);
+        if (pid < 0 || check_end(r, process_end_within(pid, life_us), &finished, e) < 0)
             return -1;
         if (finished)
             break;
