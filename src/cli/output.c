@@ -16,7 +16,7 @@
 #include "cli/command.h"
 #include "process/external_command.h"
 #include "process/process.h"
-#include "report/progress_events.h"
+#include "report/progress.h"
 #include "report/text.h"
 #include "results/json.h"
 #include "util/memory.h"

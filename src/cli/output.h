@@ -16,7 +16,7 @@
 enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 void output_set_colour(enum colour_choice choice);
 
-/* From now on, messages and errors are JSON events on standard error (report/progress_events.h). */
+/* From now on, messages and errors are JSON events on standard error (report/progress.h). */
 void output_set_events(void);
 
 /* Sets whether output to a terminal goes through a pager, which starts with the first output: MESHSWEEP_PAGER, else

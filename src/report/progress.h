@@ -1,9 +1,26 @@
-/* The progress of a sweep as text. Pure: the caller supplies the clock, the counts and the terminal. Text from outside
- * (units, reasons) may hold anything and is made printable. */
+/* The progress of a sweep as text, and the lines of `run --progress json`: one object each, beginning with
+ * {"event": NAME, "schema_version": …}. Pure: the caller supplies the clock, the counts and the terminal. Text from
+ * outside (units, reasons) may hold anything and is made printable. */
 #pragma once
 
-#include "report/progress_events.h"
 #include "run/runner.h"
+
+/* docs/json.md and schemas/run.json list the same names. */
+enum progress_event {
+    EVENT_ENUMERATED,
+    EVENT_ATTEMPT,
+    EVENT_PROGRESS,
+    EVENT_NOTICE,
+    EVENT_ERROR,
+    EVENT_END,
+    EVENT_COUNT
+};
+
+/* Appends the beginning of a line, without its closing brace. */
+void progress_event_begin(enum progress_event event, struct buffer *out);
+
+/* Appends a line with only a text, for a notice or an error, without a line end. */
+void progress_event_add_text(enum progress_event event, const char *text, struct buffer *out);
 
 /* All borrowed. */
 struct sweep_progress {

@@ -412,7 +412,7 @@ commands__with_json__have_a_schema()
 # The table of events in the source, the schema and the page name the same ones.
 events__of_the_source__are_those_of_schema_and_page()
 {
-    sed -n '/progress_event_names\[EVENT_COUNT/,/};/p' "$source_dir/src/report/progress_events.c" | grep -o '"[a-z]*"' |
+    sed -n '/progress_event_names\[EVENT_COUNT/,/};/p' "$source_dir/src/report/progress.c" | grep -o '"[a-z]*"' |
         tr -d '"' | sort >source.txt
     grep -o '"event": {"const": "[a-z]*"' "$schemas/run.json" | cut -d '"' -f 6 | sort >schema.txt
     sed -n 's/^| `\([a-z]*\)` | .*event.*/\1/p' "$source_dir/docs/json.md" | sort >page.txt
