@@ -46,22 +46,31 @@ int result_output_long(struct db *db, const struct result_query *q, const struct
     return statement_rows_render(db, s, &shown, count, e);
 }
 
-/* Names of columns, the most important one first: the objective, then the keys (between job and state) from the last
- * one on, since those of the parallel spec come last. NULL-terminated; the list is the caller's. */
-static const char **important_columns(const struct stmt *s, const char *objective)
+/* How important a column is, 0 being the most. */
+static int importance_of(const char *name, const char *objective, bool is_key)
 {
-    int count = stmt_column_count(s), state = 0;
-    const char **out = xcalloc((size_t)count + 4, sizeof *out);
-    size_t n = 0;
-    while (state < count && strcmp(stmt_column_name(s, state), "state") != 0)
-        state++;
-    out[n++] = "job";
-    out[n++] = "state";
-    if (objective)
-        out[n++] = objective;
-    for (int i = state - 1; state < count && i > 0; i--)
-        out[n++] = stmt_column_name(s, i);
-    return out;
+    return strcmp(name, "job") == 0                    ? 0
+           : strcmp(name, "state") == 0                ? 1
+           : objective && strcmp(name, objective) == 0 ? 2
+           : is_key                                    ? 3
+                                                       : 4;
+}
+
+/* The columns, the most important one first; keys (between job and state) from the last one on, since those of the
+ * parallel spec come last. The caller's. */
+static size_t *by_importance(const struct stmt *s, const char *objective)
+{
+    const size_t count = (size_t)stmt_column_count(s);
+    const size_t state = FIRST(i, count, strcmp(stmt_column_name(s, (int)i), "state") == 0);
+    size_t *order = xcalloc(count + 1, sizeof *order), n = 0;
+    for (int importance = 0; importance <= 4; importance++)
+        for (size_t k = 0; k < count; k++) {
+            const size_t i = importance == 3 ? count - 1 - k : k;
+            const bool is_key = state < count && i > 0 && i < state;
+            if (importance_of(stmt_column_name(s, (int)i), objective, is_key) == importance)
+                order[n++] = i;
+        }
+    return order;
 }
 
 int result_output(struct db *db, const struct result_query *q, const struct report_format *format,
@@ -71,17 +80,16 @@ int result_output(struct db *db, const struct result_query *q, const struct repo
     if (refuse_workbook(format, sink, e) < 0 || result_query_open(db, q, &s, e) < 0)
         return -1;
     OWNED char *objective = q->width ? result_objective(db) : NULL;
-    const char **kept = important_columns(s, objective);
+    OWNED size_t *order = by_importance(s, objective);
     struct shown_rows shown = {format, options_for(sink), sink, true};
     size_t left_out = 0;
     shown.options.width = q->width;
     shown.options.units = q->units;
-    shown.options.kept = kept;
+    shown.options.order = order;
     shown.options.left_out = &left_out;
     int rc = statement_rows_render(db, s, &shown, count, e);
     if (rc == 0 && left_out)
         output_message("%zu more columns: --wide, or --columns A,B,…", left_out);
-    free(kept);
     return rc;
 }
 

@@ -25,9 +25,8 @@ struct render_options {
     size_t cell_width; /* table: longer text is cut to this many terminal columns, with "…" at its end; 0: no limit */
     size_t width;      /* table: the most terminal columns of a line; columns of the table are left out to fit, those
                           without a value first; 0: no limit */
-    const char *const *kept; /* table: names of the columns to keep longest, the most important one first;
-                                NULL-terminated; NULL: none. Other columns follow from left to right */
-    size_t *left_out;        /* table: number of columns left out; NULL: not wanted */
+    const size_t *order; /* table: its columns, the one to keep longest first; NULL: from left to right */
+    size_t *left_out;    /* table: number of columns left out; NULL: not wanted */
 };
 
 #define RENDER_OPTIONS_INIT ((struct render_options){.cell_width = 60})

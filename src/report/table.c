@@ -124,33 +124,13 @@ static void write_rule(struct table *t)
     buffer_add_char(&t->writer.text, '\n');
 }
 
-/* Index of the n-th most important column. */
-static size_t nth_column(const struct table *t, size_t n)
-{
-    const char *const *kept = t->writer.options->kept;
-    const struct result_column *columns = t->writer.rows->columns;
-    size_t passed = 0;
-    for (const char *const *k = kept; k && *k; k++)
-        for (size_t i = 0; i < t->column_count; i++)
-            if (strcmp(columns[i].name, *k) == 0 && passed++ == n)
-                return i;
-    for (size_t i = 0; i < t->column_count; i++) {
-        bool is_kept = false;
-        for (const char *const *k = kept; k && *k; k++)
-            is_kept |= strcmp(columns[i].name, *k) == 0;
-        if (!is_kept && passed++ == n)
-            return i;
-    }
-    return 0;
-}
-
 /* Fits the most important columns that have a value in the sample into the line. */
 static void leave_out(struct table *t)
 {
     const struct render_options *options = t->writer.options;
     size_t used = 0, count = 0;
     for (size_t n = 0; options->width && n < t->column_count; n++) {
-        size_t i = nth_column(t, n);
+        size_t i = options->order ? options->order[n] : n;
         bool empty = !t->numeric[i] && !t->text_seen[i] && t->row_count > 1;
         t->left_out[i] = n > 0 && (empty || used + 2 + t->widths[i] > options->width);
         used += t->left_out[i] ? 0 : t->widths[i] + (n > 0 ? 2 : 0);
