@@ -180,6 +180,13 @@ static struct renewed_metric *find_renewed(struct renewal *out, const char *name
     return &out->metrics[out->count++];
 }
 
+static struct renewed_metric *tell_units(struct renewed_metric *told, const struct old_number *n)
+{
+    if (!told->units && !n->other_scale && *n->from_unit && *n->to_unit && strcmp(n->from_unit, n->to_unit) != 0)
+        told->units = xasprintf(", in %s instead of %s", n->to_unit, n->from_unit);
+    return told;
+}
+
 /* A row that has nothing but the reason; what may be there was computed, by an expression of the past. */
 static int put_missing(struct renewing *r, const struct old_number *n, const char *why, struct error *e)
 {
@@ -278,11 +285,8 @@ static int renew_from_samples(struct renewing *r, const struct old_number *n, bo
         rc = replace_samples(r, n, &list, &n->take, e);
     else if (*done)
         rc = renew_from_statistics(r, n, &list, e);
-    struct renewed_metric *told = *done && n->is_of_sweep ? find_renewed(r->out, n->name) : NULL;
-    if (told)
-        told->from_samples++;
-    if (told && n->other_unit && !told->units)
-        told->units = xasprintf("%s instead of %s", n->to_unit, n->from_unit);
+    if (*done && n->is_of_sweep)
+        tell_units(find_renewed(r->out, n->name), n)->from_samples++;
     sample_list_free(&list);
     return rc;
 }
@@ -361,7 +365,7 @@ static int renew_from_output(struct renewing *r, const struct old_number *n, boo
     *done = true;
     int rc = replace_samples(r, n, &part, &n->take, e);
     free(part.samples);
-    find_renewed(r->out, n->name)->from_output++;
+    tell_units(find_renewed(r->out, n->name), n)->from_output++;
     return rc;
 }
 
@@ -411,15 +415,15 @@ static int miss(struct renewing *r, const struct old_number *n, struct error *e)
 static int renew_number(struct renewing *r, const struct old_number *n, struct error *e)
 {
     const bool reads = r->request->directory && !n->is_import && n->is_of_sweep;
-    const bool wants_text = n->other_reading || n->other_scale || !n->is_there;
+    const bool wants_text = n->other_reading || n->other_scale || n->other_unit || !n->is_there;
     bool done = false;
     char *why;
-    if (n->is_there && n->no_unit)
+    if (reads && wants_text && renew_from_output(r, n, &done, e) < 0)
+        return -1;
+    if (!done && n->is_there && n->no_unit)
         return leave_out(r, n,
                          xasprintf("it was measured in %s, which cannot be converted to %s", n->from_unit, n->to_unit),
                          e);
-    if (reads && wants_text && renew_from_output(r, n, &done, e) < 0)
-        return -1;
     if (!done && n->is_there && !n->other_reading && renew_from_samples(r, n, &done, e) < 0)
         return -1;
     if (!done && reads && !wants_text && renew_from_output(r, n, &done, e) < 0)
@@ -630,11 +634,12 @@ static void add_sentence(const struct renewed_metric *m, struct buffer *b)
     if (m->from_samples > 0) {
         buffer_add_text(b, "; made anew from the samples of ");
         buffer_add_count(b, m->from_samples, "run");
-        buffer_printf(b, "%s%s", m->units ? ", in " : "", m->units ? m->units : "");
+        buffer_add_text(b, m->units ? m->units : "");
     }
     if (m->from_output > 0) {
         buffer_add_text(b, "; read again from the output of ");
         buffer_add_count(b, m->from_output, "run");
+        buffer_add_text(b, m->units ? m->units : "");
     }
     if (m->left_out > 0) {
         buffer_add_text(b, "; left out, of ");

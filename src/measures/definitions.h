@@ -3,7 +3,8 @@
  *
  * From kept samples: warm-up, take, scale and unit (within one dimension; a unit where there was none is a name for the
  * same numbers, one that is changed together with the scale is the unit of what comes of it). From kept output, for
- * jobs of the sweep in question: whatever says how a number is found. What can be made from neither keeps its samples
+ * jobs of the sweep in question: whatever says how a number is found, and what unit it is in where the text has none:
+ * the number stays, as the next job's will be read. What can be made from neither keeps its samples
  * and has no value (summary.note and job_metric.note say why), until a later run can. */
 #pragma once
 
@@ -30,7 +31,7 @@ struct renewal_request {
 struct renewed_metric {
     char *name;
     int64_t from_samples, from_output; /* attempts whose number was made anew */
-    char *units;                       /* "s instead of ms"; NULL: the unit is the same */
+    char *units;                       /* ", in s instead of ms"; NULL: the unit is the same */
     int64_t left_out;                  /* attempts that have no number now */
     char *why;                         /* of the first of them; NULL: there is none */
 };

@@ -1,5 +1,6 @@
 -- The numbers that are to be brought under the definitions in force, and what is other under the old one (w.was) than
--- under the new one (w.now). A unit in the text is looked at only where there is one to convert it to.
+-- under the new one (w.now). A unit in the text is looked at only where there is one to convert it to; where none is
+-- looked at, another unit says of the same text that it means something else, as it will of the next job's.
 
 DROP VIEW IF EXISTS temp.passage;
 DROP TABLE IF EXISTS temp.renewal;
@@ -7,7 +8,9 @@ CREATE TEMP TABLE renewal (attempt_id, name, is_import, is_there, is_of_sweep, w
 CREATE TEMP VIEW passage AS SELECT
     f.hash IS NOT NULL AND CASE WHEN w.is_import THEN coalesce(f.imported, '') <> coalesce(t.imported, '')
         ELSE coalesce(f.reading, '') <> coalesce(t.reading, '') OR (instr(t.reading, '"written_unit":true') > 0
-        AND (coalesce(f.unit, '') = '') <> (t.unit = '')) END AS other_reading,
+        AND (coalesce(f.unit, '') = '') <> (t.unit = '')) OR (w.is_of_sweep AND f.scale = t.scale AND f.unit <> t.unit
+        AND '' NOT IN (f.unit, t.unit) AND instr(t.reading, '"written_unit":true') = 0
+        AND (SELECT directory FROM attempt WHERE id = w.attempt_id) IS NOT NULL) END AS other_reading,
     f.hash IS NOT NULL AND NOT w.is_import AND f.scale <> t.scale AS other_scale,
     coalesce(f.warmup, 0) <> t.warmup OR coalesce(f.first_step, 0) <> t.first_step
         OR coalesce(f.last_step, 0) <> t.last_step AS other_filter,

@@ -86,13 +86,14 @@ def expected(text, made, now, log):
     """The numbers of one attempt, made under `made` (None: after the change)."""
     if made is None:
         return now.both(now.samples(text))
-    if made.unit and now.unit and made.unit != now.unit and not (made.unit in SECONDS and now.unit in SECONDS):
-        return None, None
-    if made.reader != now.reader or made.scale != now.scale:
+    relabelled = now.reader != "key" and made.scale == now.scale and made.unit and now.unit and made.unit != now.unit
+    if made.reader != now.reader or made.scale != now.scale or relabelled:
         if log:
             return now.both(now.samples(text))
-        if made.reader != now.reader:
+        if made.reader != now.reader or relabelled:
             return None, None
+    if made.unit and now.unit and made.unit != now.unit and not (made.unit in SECONDS and now.unit in SECONDS):
+        return None, None
     samples = [v / (made.scale or 1) * (now.scale or 1) for v in made.samples(text)]
     return now.both([convert(v, made.unit, now.unit) for v in samples])
 

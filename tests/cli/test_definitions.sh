@@ -83,21 +83,53 @@ csv = "t"\nfile = "o.csv"\ntake = "mean"|5.5|read again from the output
 END
 }
 
-# These keys say nothing of how the number is read or taken.
-unit_or_other_keys__changed__converted_or_nothing_made_anew()
+# These keys say nothing of how the number is read or taken. Where the text has no unit, another one says of the same
+# text what the next job's number will be in, too.
+unit_or_other_keys__changed__as_the_next_job_is_read()
 {
     measured 1,2 "$regex"
     for change in 'better = "min"' 'means = "step-time"' 'unit = "ms"'; do
         measured 1,2 "$regex" "$change"
         expect_values "1:100.0 2:100.0"
     done
-    # The last one has said the unit: what was measured is converted.
-    expect_changed "made anew from the samples of 2 runs, in s instead of ms" "1:0.1 2:0.1" 1,2 "$regex" unit=s
-    expect_sql "0.9|0.1" "SELECT max(value), min(value) FROM metric"
-    expect_changed "left out, of 2 runs: it was measured in s, which cannot be converted to tokens/s" \
-        "1:none 2:none" 1,2 "$regex" unit=tokens/s
+    expect_changed "read again from the output of 2 runs, in s instead of ms" "1:100.0 2:100.0 3:100.0" \
+        1,2,3 "$regex" unit=s
+    expect_sql "900.0|100.0|s" "SELECT max(value), min(value), (SELECT unit FROM metric_definition) FROM metric"
+    expect_changed "read again from the output of 3 runs, in tokens/s instead of s" "1:100.0 2:100.0 3:100.0" \
+        1,2,3 "$regex" unit=tokens/s
+    # Where the output is gone nothing tells whether the old unit was meant or the new one.
+    mv results.db.d kept
+    step_sweep 1,2,3 "$regex" unit=ms
+    run_ended 0 -c s.toml
+    expect_stderr_contains "left out, of 3 runs: it was read in another way, and its output "
+    expect_values "1:none 2:none 3:none"
+    cp -r kept/. results.db.d/
+    expect_renewed t "read again from the output of 3 runs, in ms instead of tokens/s"
+    expect_values "1:100.0 2:100.0 3:100.0"
+}
+
+# What a text says of its unit is converted, also from samples.
+unit__of_a_reader_of_units__converted()
+{
+    unit_sweep()
+    {
+        toml sweep: objective=min:t job: command='echo "t: 900 ms"; : {x}' job.metrics.t: key=t unit="$1" \
+            parallel_spec: "x = [$2]" >s.toml
+    }
+    unit_sweep ms 1,2
+    run_silently 0 -c s.toml
+    rm -r results.db.d/"$(sql "SELECT directory FROM attempt WHERE id = 1")"
+    unit_sweep s 1,2,3
+    expect_renewed t "made anew from the samples of 1 run, in s instead of ms; read again from the output of 1 run, \
+in s instead of ms"
+    expect_values "1:0.9 2:0.9 3:0.9"
+    unit_sweep tokens/s 1,2
+    run_ended 0 -c s.toml
+    expect_stderr_contains "left out, of 2 runs: it was measured in s, which cannot be converted to tokens/s"
     # Nothing is lost: the samples are there for the next change of mind.
-    expect_changed "made anew from the samples of 2 runs, in ms instead of s" "1:100.0 2:100.0" 1,2 "$regex" unit=ms
+    unit_sweep ms 1,2
+    run_ended 0 -c s.toml
+    expect_values "1:900.0 2:900.0 3:900.0"
 }
 
 # Whoever changes a scale says what unit comes of it: the text has none.
@@ -122,8 +154,8 @@ unit__taken_out_of_the_file__stays_what_it_was()
     measured 1,2 "$regex" unit=s
     measured 1,2,3 "$regex"
     expect_sql s "SELECT unit FROM metric_definition"
-    expect_changed "made anew from the samples of 3 runs, in ms instead of s" \
-        "1:100000.0 2:100000.0 3:100000.0" 1,2,3 "$regex" unit=ms
+    expect_changed "read again from the output of 3 runs, in ms instead of s" \
+        "1:100.0 2:100.0 3:100.0" 1,2,3 "$regex" unit=ms
     # The number was right and its label was not: the page on the database has the line.
     rm -rf results.db*
     measured 1,2 "$regex" unit=ms
@@ -189,10 +221,11 @@ thinned_samples__definition_changed__as_if_read_under_it()
     local lines value
     thinned_sweep()
     {
-        toml sweep: objective=min:t job: command='["seq", "-f", "t %.0f", "1", "210000"]' \
-            job.metrics.t: regex='"t ([0-9]+)"' "$1" >s.toml
+        toml sweep: objective=min:t job: command='["seq", "-f", "t %.0f s", "1", "210000"]' \
+            job.metrics.t: regex='"t ([0-9]+) (s)"' written_unit=true "$1" >s.toml
     }
-    thinned_sweep 'take = "max"'
+    thinned_sweep 'take = "max"
+unit = "s"'
     run_silently 0 -c s.toml
     mv results.db.d kept
     while IFS='|' read -r lines value; do
@@ -201,10 +234,9 @@ thinned_samples__definition_changed__as_if_read_under_it()
         expect_stderr_contains "meshsweep: t: its definition has changed; made anew from the samples of 1 run"
         expect_sql "$value" "SELECT t FROM results"
     done <<'END'
-take = "mean"|105000.5
+take = "mean"\nunit = "s"|105000.5
 take = "last"\nunit = "s"|210000.0
 take = "min"\nunit = "ms"|1000.0
-take = "max"\nunit = "ms"\nscale = 8|1680000000.0
 take = "mean"\nunit = "ms"|105000500.0
 take = "max"\nunit = "s"|210000.0
 END
