@@ -382,7 +382,7 @@ static int say_why(struct renewing *r, const struct old_number *n, bool reads, c
         *why = xasprintf("other samples count, only %lld of its %lld are kept%s%s", (long long)kept,
                          (long long)reported, r->unread && reads ? ", and " : "", r->unread && reads ? r->unread : "");
     else if (n->is_import)
-        *why = xasprintf("its table was imported as `%s`; import the table again", n->imported);
+        *why = xasprintf("its table was imported as %s; import the table again", n->imported);
     else if (!n->is_of_sweep)
         *why = xstrdup("another sweep file of this database reads it in another way");
     else if (!reads)
@@ -488,7 +488,7 @@ static int list_numbers(struct renewing *r, struct error *e)
 {
 #define NUMBERS(which)                                                                                                 \
     "INSERT INTO temp.renewal SELECT s.attempt_id, s.name, a.executor = '" IMPORT_EXECUTOR                             \
-    "', s.reported > 0, j.sweep_id = ?1,"                                                                              \
+    "', s.reported > 0, j.sweep_id = nullif(?1, 0),"                                                                   \
     " s.definition_id, d.definition_id, s.note, 0 FROM summary AS s JOIN metric_definition AS d ON d.name = s.name"    \
     " JOIN attempt AS a ON a.id = s.attempt_id JOIN job AS j ON j.id = a.job_id WHERE s.reported IS NOT NULL"          \
     " AND d.definition_id IS NOT NULL AND (d.expression IS NULL OR j.sweep_id <> ?1) AND " which

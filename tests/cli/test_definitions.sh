@@ -165,6 +165,32 @@ unit__taken_out_of_the_file__stays_what_it_was()
     expect_sql s "SELECT unit FROM metric_definition"
 }
 
+# Neither a table nor a job of another sweep file is brought under a unit that its own text was not read in.
+unit__changed_for_runs_and_tables__the_same_in_either_order()
+{
+    both_sweep()
+    {
+        toml sweep: objective=min:t job: command='echo "t {x}00"' job.metrics.t: regex='t ([0-9]+)' unit="$1" \
+            parallel_spec: "x = [1, 2, 3]" import.parallel_spec: x=x import.metrics: t=t >s.toml
+    }
+    printf 'x,t\n1,110\n2,210\n' >t.csv
+    both_sweep ms
+    expect_run only_status 0 import -c s.toml t.csv
+    run_silently 0 -c s.toml
+    cp results.db other.db
+    cp -r results.db.d other.db.d
+    both_sweep s
+    expect_renewed t "read again from the output of 1 run, in s instead of ms; left out, of 2 runs: its table was \
+imported as \`t\` in ms; import the table again"
+    expect_values "1:none 2:none 3:300.0"
+    expect_run only_status 0 import -c s.toml t.csv
+    expect_values "1:110.0 2:210.0 3:300.0"
+    expect_run only_status 0 import -c s.toml t.csv -d other.db
+    expect_values "1:110.0 2:210.0 3:none" other.db
+    expect_renewed t "read again from the output of 1 run, in s instead of ms" -d other.db
+    expect_values "1:110.0 2:210.0 3:300.0" other.db
+}
+
 # A reader that looks at the unit beside a number cannot do so without one to convert it to.
 unit__taken_from_a_reader_of_units__output_read_again()
 {
