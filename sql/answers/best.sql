@@ -61,7 +61,16 @@ batch_notice (sentence) AS (
     WHERE c.n = 0 AND w.batch IS NOT NULL AND NOT (?6 OR ?7)
         AND ((SELECT count(DISTINCT batch) > 1 FROM batch_of_spec) OR EXISTS (SELECT 1 FROM job WHERE id = c.job
             AND coalesce(derived ->> '$.global_batch', derived ->> '$.train_batch_size') IS NOT NULL))
-    GROUP BY c.job)
+    GROUP BY c.job),
+-- A trial of few steps is measured as asked; what whole runs come to is of other steps.
+steps_notice (sentence) AS (
+    SELECT 'the winner was ended after ' || steps || ' steps, as its trial asked, but ' || count() || ' other job' || iif(count() > 1, 's', '')
+        || ' ran to the end; run --confirm 2 runs the winner, and what comes close, to the end, too'
+    FROM (SELECT a.stopped_steps AS steps FROM close AS c JOIN job AS j ON j.id = c.job JOIN attempt AS a ON a.id = j.attempt_id
+        WHERE c.n = 0 AND a.stopped_steps IS NOT NULL AND NOT ?7)
+    JOIN job AS j ON j.state = 'ok' AND j.sweep_id = (SELECT id FROM this) JOIN measured AS m ON m.id = j.attempt_id
+    JOIN attempt AS a ON a.id = m.id
+    WHERE a.stopped_steps IS NULL GROUP BY steps)
 
 SELECT json_object('schema_version', 1, 'objective', ?1, 'better', iif(?2, 'max', 'min'), 'unit', o.unit,
         'value', json(c.value), 'job', c.job, 'key', lower(hex(j.key)), 'sweep', nullif(s.name, ''),
@@ -99,7 +108,7 @@ SELECT json_object('schema_version', 1, 'objective', ?1, 'better', iif(?2, 'max'
             SELECT count(*) FROM job AS j JOIN measured AS a ON a.id = j.attempt_id
             WHERE j.sweep_id = (SELECT id FROM this) AND j.state = 'ok' AND EXISTS (SELECT 1 FROM objective AS o
                 LEFT JOIN job_metric AS m ON m.job_id = j.id AND m.name = o.metric WHERE m.value IS NULL)) END,
-        'batch_notice', (SELECT sentence FROM batch_notice)) AS beside
+        'batch_notice', coalesce((SELECT sentence FROM steps_notice), (SELECT sentence FROM batch_notice))) AS beside
 FROM objective AS o LEFT JOIN close AS c ON c.n = 0 LEFT JOIN job AS j ON j.id = c.job
     LEFT JOIN sweep AS s ON s.id = j.sweep_id LEFT JOIN attempt AS a ON a.id = j.attempt_id
     LEFT JOIN runner AS r ON r.id = a.runner_id

@@ -335,6 +335,13 @@ END
     expect_only_stderr_matches 0 '^meshsweep: search: [3-6] trials, 0 ok, [3-6] stopped early, 0 failed'
     expect_sql '1|3000.0|3' 'SELECT rank, throughput, bucket FROM ranking WHERE rank = 1'
     expect_sql 3 'SELECT count(*) FROM trial WHERE resource = 4'
+    # A whole run is not of the same steps.
+    sed -i '/^bucket/s/=.*/= [1, 2, 3, 4]/' sweep.toml
+    echo 'echo "throughput: 4"' >job.sh
+    search_ended --strategy grid --max-trials 0
+    expect_said among_stderr 0 "meshsweep: the winner was ended after $(sql 'SELECT max(stopped_steps) FROM attempt
+        WHERE job_id = (SELECT job FROM ranking WHERE rank = 1)') steps, as its trial asked, but 1 other job ran to \
+the end; run --confirm 2 runs the winner, and what comes close, to the end, too" best
 }
 
 confirm__intervals_of_the_samples__those_that_overlap_run_again()
