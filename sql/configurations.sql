@@ -45,7 +45,7 @@ part AS MATERIALIZED (SELECT
 -- number 2 is before 10.
 SELECT same, iif(places = '', NULL, 'WITH keyed AS MATERIALIZED (SELECT j.id' || keys
         || ' FROM job AS j WHERE j.sweep_id = (SELECT id FROM current_sweep)) SELECT id, dense_rank() OVER (ORDER BY ' || label
-        || ') - 1 FROM keyed ORDER BY id'),
+        || ') - 1, ' || label || ' FROM keyed ORDER BY id'),
     'CREATE VIEW configurations AS
 WITH ' || same || ',
 keyed AS MATERIALIZED (

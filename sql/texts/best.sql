@@ -70,6 +70,8 @@ single (part, n, line) AS (
         FROM json_each(?1, '$.subject_to') AS c
     UNION ALL SELECT 13, 0, rtrim(char(10) || coalesce((?2 ->> 'unranked') || char(10), '') || coalesce(?2 ->> 'excluded', ''), char(10))
         WHERE coalesce(?2 ->> 'unranked', ?2 ->> 'excluded') IS NOT NULL
+    UNION ALL SELECT 13, 1, say('%sother groups have no winner: %l', char(10), ?2 ->> 'without_winner')
+        WHERE ?2 ->> 'without_winner' IS NOT NULL
     -- What the same without the condition of --subject-to or --memory would be.
     UNION ALL SELECT 14, 0, char(10) || iif(?1 ->> '$.without.job' = ?1 ->> 'job', 'without it the same job wins',
         say('without it: job %d, %r%s; it loses %.3g %%', ?1 ->> '$.without.job', ?1 ->> '$.without.value', unit,
@@ -90,6 +92,8 @@ line (part, n, line) AS (
         iif(?1 ->> 'better' = 'max', 'highest', 'lowest'), ?1 ->> 'objective', char(10)) FROM this WHERE say = 'groups'
     UNION ALL SELECT 0, 0, say('best %s so far of each group:', ?1 ->> 'objective') FROM this WHERE say = 'status' AND ?2 ->> 'has_groups'
     UNION ALL SELECT * FROM grouped WHERE (SELECT say FROM this) <> 'winner' AND ?2 ->> 'has_groups'
+    UNION ALL SELECT 1, 1e9, say('%swithout a winner: %l', indent, ?2 ->> 'without_winner')
+        FROM this WHERE say <> 'winner' AND ?2 ->> 'without_winner' IS NOT NULL
     UNION ALL SELECT 2, c.key - 1000, say('%ssubject to %l: %d ok job%s not meet it', iif(c.key, '', char(10)), value ->> 'condition',
         value ->> 'broken', iif(value ->> 'broken' = 1, ' does', 's do'))
         FROM this, json_each(?1, '$.subject_to') AS c WHERE say = 'groups' AND value ->> 'broken' > 0

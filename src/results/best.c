@@ -126,7 +126,7 @@ static int read_rivals(struct db *db, const struct best_request *a, const struct
     *out = NULL;
     if (rc < 0 || !conditions)
         return rc;
-    buffer_add_text(&sql, "WITH g (job, n) AS MATERIALIZED (");
+    buffer_add_text(&sql, "WITH g (job, n, name) AS MATERIALIZED (");
     if (configurations_add(db, CONFIGURATIONS_GROUPS, &sql, e) < 0)
         return -1;
     buffer_add_text(&sql, "), w (n, value) AS (SELECT g.n, w.value ->> 'value' FROM json_each(?1) AS w JOIN g"
@@ -158,6 +158,24 @@ static int read_conditions(struct db *db, const struct best_request *a, const st
     return 0;
 }
 
+/* The groups in which no job can win stand beside the winners of the others. */
+static int name_groups_without(struct db *db, const struct best_request *a, const struct best *b, struct error *e)
+{
+    OWNED_BUFFER sql = BUFFER_INIT;
+    OWNED char *names = NULL;
+    buffer_add_text(&sql, "WITH g (job, n, name) AS MATERIALIZED (");
+    if (configurations_add(db, CONFIGURATIONS_GROUPS, &sql, e) < 0)
+        return -1;
+    buffer_add_text(&sql, ") SELECT group_concat(name, '; ') FILTER (WHERE place <= 10) || iif(count() > 10, '; and '"
+                          " || (count() - 10) || ' more', '') FROM (SELECT name, row_number() OVER (ORDER BY n) AS"
+                          " place FROM g WHERE n NOT IN (SELECT n FROM g WHERE job IN (SELECT value ->> 'job'"
+                          " FROM json_each(?))) GROUP BY n)");
+    if (db_query_text(db, buffer_text(&sql), VALUES(sql_text(a->groups)), &names, e) < 0)
+        return -1;
+    json_add_text(b->beside, "without_winner", names);
+    return 0;
+}
+
 static int read_metrics(struct db *db, const struct best *b, struct error *e)
 {
     OWNED_JSON *parts = cJSON_CreateObject();
@@ -170,7 +188,8 @@ static int read_best(struct db *db, const char *group, struct best *out, struct 
 {
     OWNED_BY(release) struct best_request a = {0};
     if (read_competition(db, &a, group, e) < 0 || read_document(db, &a, out, e) < 0 ||
-        read_conditions(db, &a, out, e) < 0)
+        read_conditions(db, &a, out, e) < 0 ||
+        (a.competition.groups && !group && name_groups_without(db, &a, out, e) < 0))
         return -1;
     return best_job(out) >= 0 ? read_metrics(db, out, e) : 0;
 }

@@ -26,8 +26,8 @@ enum configurations_sql {
     CONFIGURATIONS_SAME, /* for `job` and `spec` tables: the id of the first spec of the same section that is equal but
                               for replicate keys, as a common table expression "same (id, same)"; equal ids without such
                               keys */
-    CONFIGURATIONS_GROUPS, /* rows (job, number of its group from 0 on) of the current sweep in the order of jobs;
-                              nothing where it lists no groups */
+    CONFIGURATIONS_GROUPS, /* rows (job, number of its group from 0 on, the group) of the current sweep in the order of
+                              jobs; nothing where it lists no groups */
     CONFIGURATIONS_VIEW,   /* the view; nothing where the current sweep lists no such keys or has no objective */
 };
 

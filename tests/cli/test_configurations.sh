@@ -202,13 +202,21 @@ groups__a_condition__binds_within_each()
         job: command='["echo", "rate", "{m}{x}"]' job.metrics.rate: regex='rate (.*)' \
         training_spec: m=1,2,3 parallel_spec: x=0,1 >sweep.toml
     run_silently 0
-    expect_said only_stdout_contains 0 $'job 3, m 2, x 0\n\nsubject to rate <= 20: 3 ok jobs do not meet it\n' best
+    expect_said only_stdout_contains 0 $'job 3, m 2, x 0\nwithout a winner: m=3\n\nsubject to rate <= 20: 3 ok jobs '\
+$'do not meet it\n' best
+    expect_said only_stdout_contains 0 $'  m=2: 20, job 3, m 2, x 0\n  without a winner: m=3\n' status
     # In JSON, each job is compared with the winner of its own group.
     expect_said only_stdout_contains 0 $'"broken":\t3,\n\t\t\t"better_jobs":\t1,\n\t\t\t"job":\t4,' best --json
     expect_said only_stdout_contains 0 'rate <= 20: not binding, every job meets it' best --group m=1
     expect_said only_stdout_contains 0 'rate <= 20: binds, excludes 1 better job, the best of them job 4 with 21' \
         best --group m=2
     expect_said only_stderr_contains 2 'm=3: no such group has a winner; these have: m=1; m=2' best --group m=3
+    # One group alone has a winner: its command follows, and the others are named.
+    expect_said only_stdout_contains 0 $'\n\nother groups have no winner: m=2; m=3\n' best --subject-to 'rate < 20'
+    sed -i 's/m = .*/m = [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]/' sweep.toml
+    run_silently 0
+    expect_said only_stdout_contains 0 'other groups have no winner: m=10; m=11; m=12; m=13; m=14; m=3; m=4; m=5; '\
+'m=6; m=7; and 2 more' best
 }
 
 groups__of_numbers__in_their_order()
