@@ -6,10 +6,10 @@ CREATE TEMP TABLE former (job_id INTEGER PRIMARY KEY, key, cluster_spec, model, 
 CREATE TEMP TABLE member (is_old, section, spec, key, value, PRIMARY KEY (is_old, section, spec, key)) WITHOUT ROWID;
 -- All specs of both sides.
 CREATE TEMP VIEW used (is_old, section, spec) AS
-    SELECT 0, 'cluster_spec', cluster_spec FROM temp.asked WHERE NOT has_results
-    UNION SELECT 0, 'model', model FROM temp.asked WHERE NOT has_results
-    UNION SELECT 0, 'training_spec', training_spec FROM temp.asked WHERE NOT has_results
-    UNION SELECT 0, 'parallel_spec', parallel_spec FROM temp.asked WHERE NOT has_results
+    SELECT 0, 'cluster_spec', cluster_spec FROM temp.asked
+    UNION SELECT 0, 'model', model FROM temp.asked
+    UNION SELECT 0, 'training_spec', training_spec FROM temp.asked
+    UNION SELECT 0, 'parallel_spec', parallel_spec FROM temp.asked
     UNION SELECT 1, 'cluster_spec', cluster_spec FROM temp.former
     UNION SELECT 1, 'model', model FROM temp.former
     UNION SELECT 1, 'training_spec', training_spec FROM temp.former

@@ -153,6 +153,15 @@ asked__nobody_there_or_a_person__as_answered()
     expect_done 4
 }
 
+# A key that the file sweeps is not constant, though one job alone lacks results and one result alone is left over.
+value_of_a_swept_key__replaced__not_accepted()
+{
+    first_run
+    change 's/^n = .*/n = [2, 3, 7]/'
+    expect_said only_stderr_contains 4 'accept: no job of sweep.toml lacks results' accept --yes
+    expect_sql '0' "SELECT count(*) FROM change"
+}
+
 nothing_to_accept__said()
 {
     first_run
