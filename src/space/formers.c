@@ -169,7 +169,7 @@ static cJSON *parts_compare(const struct sweep *s, const cJSON *was, const cJSON
     }
     if (!was) {
         OWNED char *new = shown(cJSON_GetObjectItemCaseSensitive(now, names[0]), NULL);
-        parts_add_difference(list, names[0], "not recorded by the version that ran it", new);
+        parts_add_difference(list, names[0], "not recorded, or measured elsewhere", new);
     }
     return list;
 }
