@@ -134,6 +134,12 @@ each_takes (attempts) AS MATERIALIZED (
             WHERE a.state = 'ok' AND a.kind = 'trial' AND a.superseded IS NULL AND j.sweep_id = (SELECT id FROM this)
                 AND j.state IN ('pending', 'running')) / max(pending + running, 1)), 1)
     FROM counts LEFT JOIN meta ON name = 'repeat' AND value ->> 'sweep' = (SELECT id FROM this) AND value ->> 'of' > 1),
+-- What a limit on the starts of the last run leaves of that.
+begins (to_come, limited) AS MATERIALIZED (
+    SELECT min(to_come, coalesce(left, to_come)), left < to_come FROM rest LEFT JOIN (
+        SELECT max(value ->> 'most' - (SELECT count(*) FROM attempt WHERE id > ifnull(value ->> 'after', 0) AND state <> 'claimed'
+            AND kind = 'trial'), 0) AS left
+        FROM meta WHERE name = 'repeat' AND value ->> 'sweep' = (SELECT id FROM this) AND value ->> 'most' > 0)),
 -- Until all that will run is done, with as many jobs at a time as run now. Those beyond the first have all before them.
 eta (ms) AS MATERIALIZED (
     SELECT CASE WHEN to_come = 0 AND counts.running = 0 THEN 0 WHEN to_come >= 0 AND now.n > 0
@@ -142,7 +148,7 @@ eta (ms) AS MATERIALIZED (
                    + (SELECT coalesce(sum(max(coalesce((SELECT CAST(ms AS INTEGER) FROM expected_running
                                                         WHERE job = a.job_id LIMIT 1), mean.ms) - a.elapsed, 0)), 0)
                       FROM first_running AS a)) / now.n AS INTEGER) END
-    FROM rest, counts, mean, each_takes, (SELECT count(*) AS n FROM running) AS now),
+    FROM begins, counts, mean, each_takes, (SELECT count(*) AS n FROM running) AS now),
 
 -- Attempts of the newest runner that ended, per second, over the last 200: between it and those before it nothing ran.
 -- A clock may have been set back meanwhile. Device-hours are added up of 100,000 attempts at most: a tenth of a second.
@@ -298,6 +304,7 @@ SELECT json_object('schema_version', 1, 'sweep', nullif(s.name, ''), 'path', nul
     -- Nothing runs, not the winner's training either, and nothing is to run.
     'is_over', json(iif(c.pending + c.running OR (SELECT list ->> '$[#-1].state' FROM full_trainings) IN ('claimed', 'running'),
         'false', 'true')),
+    'limited', (SELECT limited FROM begins),
     'witnesses', coalesce((SELECT n FROM witness), 0), 'holds', coalesce((SELECT n FROM hold), 0),
     'waits', coalesce((SELECT n FROM wait), 0),
     'running_keys', (SELECT json_group_array((SELECT coalesce(group_concat(

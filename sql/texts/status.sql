@@ -53,7 +53,7 @@ line (part, n, before, text, after) AS (
             || coalesce(' --strategy ' || (?1 ->> '$.search.strategy') || '` continues from here; give it the same other options as before',
                 '` continues from here')), NULL, ''
         FROM this WHERE NOT alive AND NOT (running = 0 AND is_over)
-    UNION ALL SELECT 4, -1, char(10) || 'running now, all done in ' || (?2 ->> 'eta'), NULL, '' FROM this WHERE alive AND running > 0
+    UNION ALL SELECT 4, -1, char(10) || iif(?2 ->> 'limited', 'running now, the limit reached in ', 'running now, all done in ') || (?2 ->> 'eta'), NULL, '' FROM this WHERE alive AND running > 0
     UNION ALL SELECT 4, a.key, '  ' || coalesce('slot ' || (value ->> 'slot') || ': ', '') || say('job %d, attempt %d', value ->> 'job',
             value ->> 'attempt') || say(iif(alive, ', for %t', ', started %t ago; it is not known whether it has ended'), value ->> 'elapsed_ms')
         || iif(keys = '', '', '  '), nullif(keys, ''), ''

@@ -147,8 +147,10 @@ int jobs_requeue(struct db *db, const struct requeue_request *r, int64_t *count,
          attempt_state_names[ATTEMPT_OK], r->repeat, false};
     *count = 0;
     if (requeue_failed(db, r, count, e) < 0 || (r->forced && requeue_forced(db, r, count, e) < 0) ||
-        db_run(db, "INSERT OR REPLACE INTO meta VALUES ('repeat', json_object('sweep', ?1, 'of', ?2))",
-               VALUES(sql_int(r->sweep_id), sql_int(r->repeat)), e) < 0)
+        db_run(db,
+               "INSERT OR REPLACE INTO meta VALUES ('repeat', json_object('sweep', ?1, 'of', ?2, 'most', ?3, 'after',"
+               " (SELECT max(id) FROM attempt)))",
+               VALUES(sql_int(r->sweep_id), sql_int(r->repeat), sql_int(r->most)), e) < 0)
         return -1;
     return r->repeat > 1 ? reopen(db, r, &wants_repeats, count, e) : 0;
 }

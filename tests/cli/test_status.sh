@@ -82,6 +82,23 @@ status__runner_at_work__what_runs_and_how_long_it_takes()
     expect "[ \"\$(cat check.txt)\" = 'results.db: all well' ]"
 }
 
+# Of the jobs that wait a limit lets none begin: what runs has only itself before it.
+status__run_with_a_limit__until_that_is_reached()
+{
+    small_sweep sweep.toml
+    printf '%s\n' '[ "$2" = 10 ] || while [ ! -e go ]; do sleep 0.05; done' 'echo "score: $(($1 * $2))"' >job.sh
+    start_until "[ \"\$(sql \"SELECT count(*) FROM attempt WHERE state = 'running' AND job_id = 2\" 2>&1)\" = 1 ]" 20 \
+        -j 1 --limit 2 --progress none
+    sql "UPDATE attempt SET duration_ms = 3600000 WHERE job_id = 1"
+    meshsweep status >status.txt
+    meshsweep status --json >status.json
+    touch go
+    wait_command only_status 0
+    expect_file_contains status.txt 'running now, the limit reached in '
+    expect_json '2|1|1' status.json states.pending states.running \
+        "(j ->> '$.eta_ms') BETWEEN 3000000 AND 3600000"
+}
+
 status__json__the_same_for_programs()
 {
     fixture_database
