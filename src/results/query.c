@@ -408,7 +408,8 @@ int result_columns(struct db *db, const struct stmt *s, enum unit_form form, boo
         "'B'), ('predicted_time', 's')) SELECT unit FROM own WHERE ?3 AND name = ?1"
         " UNION ALL SELECT iif(?2, unit, unit || coalesce(iif(unit <> '', ' ', '') || counter, '') ||"
         " coalesce(', rank ' || rank, '')) FROM metric_definition WHERE unit || coalesce(counter, '') <> ''"
-        " AND (name = ?1 OR 'metric.' || name = ?1)";
+        " AND ('metric.' || name = ?1 OR (name = ?1 AND NOT EXISTS (SELECT 1 FROM pragma_table_info('results') AS c"
+        " WHERE c.name = 'metric.' || ?1)))";
     const int count = stmt_column_count(s);
     struct result_column *columns = xcalloc((size_t)count + 1, sizeof *columns);
     OWNED_STMT *unit = NULL, *type = NULL;

@@ -12,6 +12,7 @@
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/unit.h"
 
 /* Returns whether a path is relative and leads out of nothing. */
 static bool is_inside_path(const char *path)
@@ -666,6 +667,19 @@ static void check_curve(const struct reading *r, const struct found *found, cons
             problem_at_key(r, found_key(found, "per"), "per cannot be combined with %s", others[i]);
 }
 
+/* What meshsweep measures comes in its own unit, also where a reader finds nothing. */
+static void check_own_unit(const struct reading *r, const struct found *found, const struct metric *m)
+{
+    const char *own = own_metrics[own_metric_by_name(m->name)].unit;
+    const struct toml_node *unit = found_key(found, "unit");
+    double factor = 1;
+    const bool alike = unit_is_known(own) && unit_is_known(m->unit) && unit_convert(1, own, m->unit, &factor);
+    if (unit && own_metric_by_name(m->name) && strcmp(own, m->unit) != 0 && !(alike && factor == 1))
+        problem_at_value(r, unit,
+                         "every attempt has a built-in metric \"%s\"%s%s; one in another unit needs another name",
+                         m->name, *own ? " in " : "", own);
+}
+
 static void read_metric(const struct reading *r, struct found *found)
 {
     const bool anew = says_how(found) || found_key(found, "fallback");
@@ -674,6 +688,7 @@ static void read_metric(const struct reading *r, struct found *found)
     schema_take(r, found, m);
     m->better_given |= found_key(found, "better") != NULL;
     check_curve(r, found, m);
+    check_own_unit(r, found, m);
     if (!anew)
         return;
     read_source(r, found, m);

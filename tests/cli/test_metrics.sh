@@ -250,6 +250,20 @@ objective__seen_from_outside__without_a_table()
     expect_sql "1.0|7.0" "SELECT min(duration), max(duration) FROM results"
 }
 
+# Neither a table nor a metric of the same name gives what is seen from outside another unit.
+objective__seen_from_outside__in_its_own_unit()
+{
+    toml sweep: objective=max_rss job: command='echo rss {x}' job.metrics.max_rss: unit=MiB \
+        training_spec: x=1,2 >sweep.toml
+    expect_said only_stderr 2 'meshsweep: sweep.toml:6:8: every attempt has a built-in metric "max_rss" in B; one'\
+' in another unit needs another name' check -c sweep.toml
+    # Nor does it give one to the column of its name.
+    sed -i 's/^unit.*/unit = "bytes"/' sweep.toml
+    run_silently 0
+    expect_run among_stdout 0 results
+    expect_stdout_matches ' metric\.max_rss \(bytes\)  duration_ms  *max_rss  error$'
+}
+
 # --- output ---
 
 # More bytes than 32 bits count; a hole is as long as what is written out, and costs nothing.
