@@ -40,9 +40,9 @@ struct csv_record {
 /* Calls `record` for each row of the text, the header included, until its end or an error. Records are borrowed for
  * that call.
  *
- * Cells are separated by commas; if the first line has none, by its tabs, else by its semicolons. Blanks belong to
- * cells. Lines end with LF, CR LF or CR; the last line needs no end. A leading UTF-8 byte order mark is dropped. Empty
- * lines are skipped, except that they are a NULL if the first record has one cell.
+ * Cells are separated by commas; if the first line has none, by its tabs, else by its semicolons. Blanks at their ends
+ * belong to them within quotes alone. Lines end with LF, CR LF or CR; the last line needs no end. A leading UTF-8 byte
+ * order mark is dropped. Empty lines are skipped, except that they are a NULL if the first record has one cell.
  *
  * Returns 0, or -1: with `e` as set by `record`; else ERROR_USAGE with "line N: " and the fault: a quote
  * within an unquoted cell, text after a closing quote, an unclosed quote, another number of cells than the first

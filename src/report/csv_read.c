@@ -131,13 +131,6 @@ static int parse_text(struct csv_reader *r, const char *text, size_t length)
     return r->failed ? -1 : 0;
 }
 
-/* libcsv drops blanks around cells unless told that there are none. */
-static int is_blank(unsigned char c)
-{
-    (void)c;
-    return 0;
-}
-
 int csv_read_rows(const char *text, size_t length,
                   int (*record)(void *context, const struct csv_record *record, struct error *e), void *context,
                   struct error *e)
@@ -145,7 +138,6 @@ int csv_read_rows(const char *text, size_t length,
     struct csv_reader r = {.record = record, .context = context, .e = e, .line = 1, .at_start = true};
     if (csv_init(&r.parser, CSV_STRICT | CSV_STRICT_FINI | CSV_EMPTY_IS_NULL | CSV_REPALL_NL) != 0)
         return error_set(e, ERROR_FAILED, "libcsv could not be started");
-    csv_set_space_func(&r.parser, is_blank);
     csv_set_realloc_func(&r.parser, xrealloc);
     int rc = parse_text(&r, text, length);
     free(r.cells);

@@ -27,7 +27,8 @@ static int show_record(void *context, const struct csv_record *record, struct er
 #define MISPLACED "a quote inside an unquoted cell, or text after a closing quote"
 
 TEST_ROWS(csv_read__each_text__records_or_the_line_that_is_wrong, (const char *text, *records, *message),
-          {"a,b,c\r\n\"\",,x\r\n", "1:[a][b][c]2:[][~][x]", NULL}, {"a, b ,c", "1:[a][ b ][c]", NULL},
+          {"a,b,c\r\n\"\",,x\r\n", "1:[a][b][c]2:[][~][x]", NULL}, {"a, b ,c", "1:[a][b][c]", NULL},
+          {"a , \"b,\" \n1\t, \" x \"\n", "1:[a][b,]2:[1][ x ]", NULL},
           {"\"a\"\"b\",\"c,\nd\"\n1,\"\n\"\n3,4\n", "1:[a\"b][c,\nd]3:[1][\n]5:[3][4]", NULL}, {"", "", NULL},
           {"a,b\rc,d\re,f", "1:[a][b]1:[c][d]1:[e][f]", NULL},
           {"\xEF\xBB\xBFname,n\nx,1\n", "1:[name][n]2:[x][1]", NULL},
@@ -36,7 +37,7 @@ TEST_ROWS(csv_read__each_text__records_or_the_line_that_is_wrong, (const char *t
           {"\r\n\na,b\r\n\r\n1,2\r\n\r\n", "3:[a][b]5:[1][2]", NULL},
           {"a\r\n\r\nx\r\n\"\"\r\n\r\n", "1:[a]2:[~]3:[x]4:[]5:[~]", NULL},
           {"a\n\n\nx\n", "1:[a]2:[~]3:[~]4:[x]", NULL}, {"a,b\n1,x\"y\n", "1:[a][b]", "line 2: " MISPLACED},
-          {"a,b\n1,\"x\" \n", "1:[a][b]", "line 2: " MISPLACED},
+          {"a,b\n1,\"x\" y\n", "1:[a][b]", "line 2: " MISPLACED},
           {"a,b\n1,2\n3,\"x\ny\n", "1:[a][b]2:[1][2]", "line 3: a quoted cell is not closed"},
           {"a,b\n\"1\n\",2\n3\n", "1:[a][b]2:[1\n][2]", "line 4: it has 1 cells, but the first line has 2"},
           {"a\n1,2", "1:[a]", "line 2: it has 2 cells, but the first line has 1"},
