@@ -431,7 +431,7 @@ static void empty_title(struct buffer *text)
     text->length -= at - lines;
 }
 
-/* "1635.96±2.59 ms" is 1635.96 ms. The caller's. */
+/* "1635.96±2.59 ms" is 1635.96 ms, as "1635.96 ms ± 2.59 ms". The caller's. */
 static char *without_spread(const char *text, size_t length)
 {
     static const char *const signs[] = {"±", "+/-"};
@@ -442,9 +442,13 @@ static char *without_spread(const char *text, size_t length)
             end--;
         const size_t number = sign ? parse_written_number(cell, '.', digits) : 0;
         const size_t spread = rest ? parse_written_number(rest + strspn(rest, " "), '.', digits) : 0;
-        if (!number || cell + number != end || !spread)
+        if (!number || !spread)
             continue;
+        const char *unit = cell + number + strspn(cell + number, " ");
         rest += strspn(rest, " ") + spread;
+        if (unit < end && strncmp(rest + strspn(rest, " "), unit, (size_t)(end - unit)) != 0)
+            continue;
+        rest += unit < end ? strlen(rest) : 0;
         memmove(end, rest, strlen(rest) + 1);
     }
     return cell;
