@@ -190,7 +190,8 @@ static void find_name(const char *line, const char *at, struct log_field *f)
     f->between = end;
 }
 
-/* The unit that ends the name: "step_time_ms: 3", "timing in s: 3", "time (ms): 3", "seconds: 3"; empty: none. */
+/* The unit that ends the name: "step_time_ms: 3", "timing in s: 3", "time (ms): 3", "seconds: 3", but for a word such
+ * as that of "step_time_ms_mean: 3"; empty: none. */
 static void find_unit_in_name(struct log_field *f)
 {
     const char *end = f->name_end, *begin;
@@ -200,6 +201,9 @@ static void find_unit_in_name(struct log_field *f)
     end -= parentheses ? 1 : 0;
     for (begin = end; begin > f->name && !strchr(parentheses ? "(" : "_ ", begin[-1]); begin--)
         ;
+    if (!parentheses && begin > f->name && has_any(begin, end, known("log", "summaries")))
+        for (end = --begin; begin > f->name && !strchr("_ ", begin[-1]); begin--)
+            ;
     if (!parentheses && !is_any_unit(begin, end))
         return;
     f->unit = begin;
@@ -347,6 +351,19 @@ static bool may_be_bare(const struct kind *k, const struct log_field *f)
            (!is_clock && (k->bare == BARE_ALL || (k->bare == BARE_FRACTIONS && is_fraction)));
 }
 
+static const char *word_begin(const char *text, const char *end)
+{
+    while (end > text && isalpha((unsigned char)end[-1]))
+        end--;
+    return end;
+}
+
+/* Returns whether it stands between what is counted and the seconds: of "tokens_per_gpu_per_sec", "tokens/gpu/s". */
+static bool is_of_each(const char *begin, const char *end)
+{
+    return text_is("per", begin, end) || has_any(begin, end, known("log", "of_one"));
+}
+
 /* Finds in the name what is counted by the second: "tokens" of "tokens_per_sec", "Tokens/s" and "avg_tokens_s". After a
  * "_" an "s" alone means that only behind what is counted in numbers: "step_s" are seconds. */
 static bool find_rate(const struct log_field *f, const char **begin, const char **end)
@@ -361,8 +378,9 @@ static bool find_rate(const struct log_field *f, const char **begin, const char 
             is_rate = words_end(f->name, p, f->name_end, counted->children[i].text) != NULL;
             *end = is_rate ? p + strcspn(p, "_- ") : *end;
         }
-        for (*begin = *end; *begin > f->name && isalpha((unsigned char)(*begin)[-1]);)
-            (*begin)--;
+        for (*begin = word_begin(f->name, *end); is_rate && *begin > f->name && is_of_each(*begin, *end);
+             *begin = word_begin(f->name, *end))
+            *end = *begin - 1;
         if (is_rate && *begin < *end)
             return true;
     }
