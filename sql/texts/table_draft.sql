@@ -59,12 +59,14 @@ metric (n, unit) AS (
     SELECT n, CASE WHEN ltrim(unit) <> '' THEN ltrim(unit)
         WHEN by_name IS NULL THEN coalesce(?2 -> 'rates' ->> "key", rate,
             iif(last_word IN (SELECT value FROM json_each(?2, '$.units')) AND NOT is_gain, last_word, ''))
+        WHEN by_name = 'total_time' AND unit_by_name = '' AND last_word IN (SELECT key FROM json_each(?2, '$.seconds'))
+            THEN last_word
         WHEN by_name = 'mfu' AND is_above_1 THEN '%' ELSE unit_by_name END
     FROM fact WHERE role = 'metric'),
 
 -- The first of some metrics, else the one that most rows have.
 objective AS (
-    SELECT fact.* FROM fact LEFT JOIN json_each(?2, '$.aims') AS aim ON aim.value = by_name
+    SELECT fact.* FROM fact LEFT JOIN json_each(?2, '$.aims') AS aim ON aim.value = metric
     WHERE role = 'metric' ORDER BY aim.key IS NULL, aim.key, iif(aim.key IS NULL, -numbers, 0), n LIMIT 1),
 
 -- How a row ended. If no column says so, a word in place of a number may: "OOM". An export has the class of a failure

@@ -621,9 +621,22 @@ static bool columns_divide(const struct import_draft *d, const struct device_col
 
 /* --- the whole --- */
 
-static bool is_taken(const struct import_draft *d, const char *metric)
+/* How much of a metric's name, "step_time", the column's has: all of it, its words, "step", or nothing. */
+static int likeness(const struct draft_column *c, const char *metric)
 {
-    return ANY(i, d->count, d->columns[i].metric && strcmp(d->columns[i].metric, metric) == 0);
+    OWNED char *first = xstrndup(metric, strcspn(metric, "_"));
+    return strcmp(c->key, metric) == 0 ? 3 : has_word(c->key, metric) ? 2 : has_word(c->key, first);
+}
+
+/* Returns whether of all columns that are taken for its metric, this one is the likest, and the first of such. */
+static bool is_named_by_metric(const struct import_draft *d, const struct draft_column *c)
+{
+    const char *metric = c->by_name.count ? c->by_name.items[0].metric : NULL;
+    for (const struct draft_column *o = d->columns; o < d->columns + d->count && metric; o++)
+        if (o->by_name.count && strcmp(o->by_name.items[0].metric, metric) == 0 &&
+            likeness(o, metric) + (o < c) > likeness(c, metric))
+            return false;
+    return metric;
 }
 
 /* Keys of the cluster have many names; rules and predictions read one. */
@@ -672,13 +685,12 @@ static void plan_columns(struct import_draft *d)
 {
     d->state = state_column(d);
     d->guessed = d->count;
-    for (size_t i = 0; i < d->count; i++) {
-        struct draft_column *c = &d->columns[i];
-        c->role = column_role(d, i, &c->by_name);
-        if (c->role != ROLE_METRIC)
-            continue;
+    for (size_t i = 0; i < d->count; i++)
+        d->columns[i].role = column_role(d, i, &d->columns[i].by_name);
+    for (struct draft_column *c = d->columns; c < d->columns + d->count; c++) {
         const struct proposal *by_name = c->by_name.count ? &c->by_name.items[0] : NULL;
-        c->metric = xstrdup(by_name && !is_taken(d, by_name->metric) ? by_name->metric : c->key);
+        if (c->role == ROLE_METRIC)
+            c->metric = xstrdup(is_named_by_metric(d, c) ? by_name->metric : c->key);
         c->higher_is_better = by_name ? by_name->higher_is_better : column_is_gain(c);
     }
     d->has_repeats = columns_tell_rows_apart(d);

@@ -30,6 +30,8 @@ time steps/s|max:throughput|steps/s
 throughput_tok_s|max:throughput|tok/s
 it_s|max:it_s|it/s
 tok_per_sec_per_gpu|max:throughput|tok/s/gpu
+tokens_per_gpu_per_sec|max:throughput|tokens/s/gpu
+tokens/gpu/s|max:tokens_gpu_s|tokens/s/gpu
 steps/s|max:throughput|steps/s
 iter/s|max:throughput|iter/s
 TFLOP/s|max:flops|TFLOP/s
@@ -54,6 +56,25 @@ times__stay_times()
         sed -i "1s/.*/attention,$name/" t.csv
         expect_said only_stdout_contains 0 "[job.metrics.$name]"$'\nbetter = "max"' init --from-table t.csv -o -
     done
+}
+
+# COLUMNS | objective | a metric, its unit and column. A part of a step or a whole run is no step, a spread no figure.
+times__of_several_columns__those_of_a_step_are_the_steps()
+{
+    while IFS='|' read -r columns objective metric unit column; do
+        printf 'batch,%s\n1,1.5,2.5,3.5\n2,2.5,1.5,4.5\n' "$columns" >t.csv
+        expect_said only_stdout_contains 0 "objective = \"$objective\"" init --from-table t.csv -o -
+        expect_stdout_contains "[job.metrics.$metric]"$'\n'"unit = \"$unit\"" "$metric = \"$column\""
+    done <<'END'
+forward_time_ms,backward_time_ms,step_time_ms|min:step_time|step_time|ms|step_time_ms
+wall_time_min,train_time_sec,iter_time_ms|min:step_time|total_time|min|wall_time_min
+comm_time_ms,step_time_s,x_std|min:step_time|step_time|s|step_time_s
+tokens_per_sec,throughput,samples_per_sec|max:throughput|tokens_per_sec|tokens/s|tokens_per_sec
+step_time_ms_std,step_time_ms_mean,mem_mb_max|min:step_time|step_time|ms|step_time_ms_mean
+delta,rouge_l,train_time_s|min:total_time|total_time|s|train_time_s
+END
+    printf 'method,delta,exact_match\na,0.25,0.5\nb,0.5,0.75\n' >t.csv
+    expect_said only_stdout_contains 0 $'[job.metrics.exact_match]\nbetter = "max"' init --from-table t.csv -o -
 }
 
 # A word of a state makes no column of states, and a unit in some cells is no key without a word of it.
