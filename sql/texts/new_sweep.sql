@@ -10,6 +10,7 @@ axis AS (
         value ->> 'is_variable' AS is_variable, value ->> 'has_words' AS has_words, value ->> 'is_assigned' AS is_assigned,
         value ->> 'is_devices' AS is_devices, value ->> 'file' AS file, value ->> 'path' AS path
     FROM json_each(?1, '$.axes')),
+degree_axes AS (SELECT 1 FROM json_each(?1, '$.degrees') WHERE value ->> 'is_axis' LIMIT 1),
 input AS (
     SELECT key AS n, value ->> 'is_of_model' AS is_of_model, say('%s = %s%s', value ->> 'key', value ->> 'value',
         iif(value ->> 'is_flag', '   # as in the command', '')) AS line
@@ -64,8 +65,11 @@ line (part, n, line) AS (
             WHEN 1 THEN say('[[job.file]]%spath = %s%sbase = %s', char(10), toml(name), char(10), toml(f.value ->> 'base'))
             ELSE '[job.file.set]' END
         FROM (SELECT *, value ->> 'name' AS name FROM json_each(?1, '$.files')) AS f, (SELECT column1 AS k FROM (VALUES (0), (1), (2)))
-    UNION ALL SELECT 10 + f.key, 10 + n, say('%s = "%s"', quoted(axis.path), axis.key)
+    UNION ALL SELECT 10 + f.key, 10 + n, say('%s = "%s"', quoted(axis.path), iif(is_devices, 'gpus', axis.key))
         FROM json_each(?1, '$.files') AS f JOIN axis ON axis.file = f.value ->> 'name'
+    UNION ALL SELECT 10 + f.key, 10000, quoted(?1 ->> 'dp') || ' = "dp"'
+        FROM json_each(?1, '$.files') AS f JOIN degree_axes
+        WHERE f.value ->> 'name' = ?1 ->> 'dp_file' AND ?1 ->> 'derived' IS NOT NULL
     UNION ALL SELECT 1000, 0, char(10) || '# Each job gets a copy of this file, {ds_config}, with its own values of the axes '
             || 'below.' || char(10) || '[deepspeed]' || char(10) || 'config = ' || toml(?1 ->> 'ds_config')
         FROM it WHERE deepspeed IS NOT NULL
@@ -86,6 +90,8 @@ line (part, n, line) AS (
             || char(10) || '[parallel_spec]'
         WHERE EXISTS (SELECT 1 FROM axis WHERE NOT is_devices) OR NOT EXISTS (SELECT 1 FROM axis)
     UNION ALL SELECT 1006, n, line FROM axis WHERE NOT is_devices
+    UNION ALL SELECT 1006, 10000 + key, say('%s = %s   # %s of the file', value ->> 'key', value ->> 'value', value ->> 'path')
+        FROM json_each(?1, '$.degrees') JOIN degree_axes WHERE NOT value ->> 'is_axis'
     UNION ALL SELECT 1007, 0, char(10) || '# Excludes jobs that will run out of memory; `meshsweep predict` shows the numbers.'
             || char(10) || '[predict]'
         FROM it WHERE inputs > 0

@@ -221,6 +221,8 @@ static struct launched_devices devices_of(const struct job_command *c, const str
     for (size_t i = 0; i < count && !found.devices; i++)
         found.devices = job_command_find(c, names[i].text, is_launchers);
     found.hosts = hosts ? job_command_find(c, hosts->text, is_launchers) : NULL;
+    found.device_key = is_launchers && count ? names[0].text : NULL;
+    found.host_key = is_launchers && hosts ? hosts->text : NULL;
     return found;
 }
 
@@ -322,7 +324,9 @@ enum script_way script_way(const char *text, const char *key, bool has_hyphens, 
     OWNED char *hyphenated = with(key, '_', '-');
     const char *declaration = text ? behind(text, "--", key) : NULL;
     const char *other = text && !declaration ? behind(text, "--", hyphenated) : NULL;
+    const char *given = text && strchr(key, '.') && !declaration && !other ? behind(text, "", key) : NULL;
     is_assigned |= text && (strstr(text, "hydra.main") || strstr(text, "OmegaConf.from_cli"));
+    is_assigned |= given && *given == '=';
     bool is_hyphenated = other || (has_hyphens && !declaration && !is_assigned);
     *option = xstrdup(is_hyphenated ? hyphenated : key);
     if (text && !declaration && reads_variable(text, key))
@@ -365,12 +369,13 @@ static bool asks_for(const char *text, const char *key)
     return found;
 }
 
-char *script_warning(const char *path, const char *text, const char *key, enum script_way way)
+char *script_warning(const char *path, const char *text, const char *key, enum script_way way, bool is_first)
 {
     if (!text || !length_before(path, ".sh"))
         return NULL;
     if (way != SCRIPT_VARIABLE)
-        return known_within(known("command", "takes"), text)
+        return known_within(known("command", "takes"), text) ||
+                       (is_first && known_within(known("command", "takes_first"), text))
                    ? NULL
                    : xasprintf("# TO DO: %s passes no arguments on, so that it would not see %s. Write \"$@\" behind "
                                "the\n# arguments of the program that it starts.\n",
@@ -541,7 +546,10 @@ static void add_leaf(void *context, const char *path, const struct doc_node *lea
 {
     struct command_files *f = context;
     *arena_add(f->arena, f->leaves, f->leaf_count) =
-        (struct file_place){.file = f->items[f->count - 1], .path = arena_text(f->arena, path), .kind = leaf->kind};
+        (struct file_place){.file = f->items[f->count - 1],
+                            .path = arena_text(f->arena, path),
+                            .text = leaf->text ? arena_text(f->arena, leaf->text) : "",
+                            .kind = leaf->kind};
 }
 
 struct command_files command_files_open(const struct job_command *c, const char *except)

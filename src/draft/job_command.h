@@ -51,9 +51,10 @@ const struct command_setting *job_command_find_variable(const struct job_command
 void job_command_replace(struct job_command *c, const struct command_setting *setting, const char *text);
 
 /* The settings of a launcher, or of a script that starts its own processes, that give the number of devices per host
- * (of all hosts if `counts_all`) and of hosts. NULL: not a setting of the command. */
+ * (of all hosts if `counts_all`) and of hosts. NULL: not a setting of the command. A file may have a launcher's. */
 struct launched_devices {
     const struct command_setting *devices, *hosts;
+    const char *device_key, *host_key; /* NULL: a script's */
     bool counts_all;
 };
 struct launched_devices job_command_devices(const struct job_command *c);
@@ -83,9 +84,10 @@ char *program_lacks(const struct job_command *c, char *const *environment, char 
 /* Returns whether the text declares an option or reads a variable of that name; false if the text is NULL. */
 bool script_names(const char *text, const char *key);
 
-/* For a shell script at `path` that sets the variable itself or does not pass on its arguments: a TOML comment that
- * says what to change. NULL if neither is the case. The caller frees it. */
-char *script_warning(const char *path, const char *text, const char *key, enum script_way way);
+/* For a shell script at `path` that sets the variable itself or does not pass on its arguments, of which the key's is
+ * the first (`is_first`) or a later one: a TOML comment that says what to change. NULL if neither is the case. The
+ * caller frees it. */
+char *script_warning(const char *path, const char *text, const char *key, enum script_way way, bool is_first);
 
 /* A comment of TOML where the script's text declares its options and none of that spelling, or where it is not known
  * and `given`, the options of the command without dashes, has its initials or its full name ("lr", "learning-rate").
@@ -104,7 +106,7 @@ struct command_file {
 /* The place of a key. */
 struct file_place {
     struct command_file *file;
-    const char *path;
+    const char *path, *text; /* the value as the file has it */
     enum doc_kind kind;
 };
 

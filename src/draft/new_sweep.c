@@ -411,7 +411,8 @@ static bool is_variable(const char *name)
 static char *warning_of(const struct new_axis *a, const struct job_command *command, const char *path,
                         const char *script)
 {
-    char *warning = script_warning(path, script, a->key, a->way);
+    const bool is_first = strcmp(command->words.items[command->words.count - 1], path) == 0;
+    char *warning = script_warning(path, script, a->key, a->way, is_first);
     OWNED_LIST given = STRING_LIST_INIT;
     for (size_t i = 0; i < command->setting_count; i++) {
         const struct command_setting *s = &command->settings[i];
@@ -473,8 +474,10 @@ static void check_values(struct arena *p, struct new_axis *a)
     }
 }
 
-/* An axis that the command has no option for is a key of a file that it names. Else the command's option is swept. */
-static int place_in_files(struct new_axis *a, const struct command_files *files, const char *script, struct error *e)
+/* An axis that the command has no option for is a key of a file that it names; of devices if the launcher has it under
+ * `launched_key`, which may be NULL. Else the command's option is swept. */
+static int place_in_files(struct new_axis *a, const struct command_files *files, const char *launched_key,
+                          const char *script, struct error *e)
 {
     const bool is_commands =
         a->is_named || a->is_of_ds || is_word(a) || a->way == SCRIPT_VARIABLE || script_names(script, a->key);
@@ -487,6 +490,7 @@ static int place_in_files(struct new_axis *a, const struct command_files *files,
     } else if (rc > 0) {
         a->warning = NULL;
         a->place = found;
+        a->is_devices = launched_key && strcmp(launched_key, a->key) == 0;
         found.file->is_swept = true;
         a->key = arena_keep(p, job_command_key(key_of_path(a->key)));
         check_values(p, a);
@@ -563,21 +567,40 @@ static long long count_of(const struct job_command *c, const struct command_sett
     return is_count ? count : 0;
 }
 
+static bool is_axis(const struct drafted *w, const struct file_place *p)
+{
+    return ANY(i, w->axis_count, w->axes[i].place.file == p->file && strcmp(w->axes[i].place.path, p->path) == 0);
+}
+
+/* The same of a launcher's file, as accelerate's --config_file; 0 where that is swept, or has none. */
+static long long count_in_files(const struct drafted *w, const char *key)
+{
+    struct file_place p;
+    int64_t count;
+    const bool is_count = key && command_files_find(&w->files, key, &p, NULL) == 1 && !is_axis(w, &p) &&
+                          parse_int64(p.text, &count) && count > 0 && count <= 1 << 20;
+    return is_count ? count : 0;
+}
+
 /* Takes hosts and devices from the launcher's settings, and replaces these with placeholders. */
 static void take_devices(struct drafted *w)
 {
     struct launched_devices l = job_command_devices(&w->command);
-    long long hosts = count_of(&w->command, l.hosts), devices = count_of(&w->command, l.devices);
+    long long hosts = l.hosts ? count_of(&w->command, l.hosts) : count_in_files(w, l.host_key);
+    const bool is_axis_of_devices = ANY(i, w->axis_count, w->axes[i].is_devices);
+    long long devices = l.devices            ? count_of(&w->command, l.devices)
+                        : is_axis_of_devices ? 0
+                                             : count_in_files(w, l.device_key);
     w->hosts = hosts ? hosts : 1;
     if (l.hosts && !hosts)
         return;
     if (l.counts_all && devices % w->hosts != 0)
         return;
     w->devices = l.counts_all ? devices / w->hosts : devices;
-    if (devices)
+    if (devices && l.devices)
         job_command_replace(&w->command, l.devices, l.counts_all ? "{gpus}" : "{gpus_per_node}");
     l = job_command_devices(&w->command);
-    if (hosts && (devices || ANY(i, w->axis_count, w->axes[i].is_devices)))
+    if (hosts && l.hosts && (devices || is_axis_of_devices))
         job_command_replace(&w->command, l.hosts, "{nodes}");
 }
 
@@ -605,7 +628,7 @@ static int take_command(struct drafted *w, struct error *e)
         *a = axis_of(*axis, &w->command, job_command_script(w->new_sweep->command), script, &base);
         if (a->is_of_ds && !w->ds_config)
             w->ds_config = ds_base_place(&w->command);
-        rc = place_in_files(a, &w->files, script, e);
+        rc = place_in_files(a, &w->files, job_command_devices(&w->command).device_key, script, e);
         if (!script && !a->warning && is_added(a) && a->way == SCRIPT_OPTION)
             a->warning = arena_keep(&w->arena, program_lacks(&w->command, w->new_sweep->environment, &a->option));
     }
@@ -710,6 +733,30 @@ static void describe_base(const struct drafted *w, const char *name, const char 
     JSON_ADD(object, JSON_STRING(name, path_is_same(beside, path) ? path : absolute));
 }
 
+/* Finds what a file has for an input, under any of its names. */
+static bool find_input(const struct drafted *w, const char *input, struct file_place *out)
+{
+    const char *const *name = inputs[input_find(input)].names;
+    while (*name && command_files_find(&w->files, *name, out, NULL) != 1)
+        name++;
+    return *name;
+}
+
+/* The degrees of a file whose dp is no axis: it follows where one of them is. */
+static void describe_degrees(const struct drafted *w, cJSON *draft)
+{
+    static const char *const names[] = {DEGREES_BESIDE_DP};
+    struct file_place p;
+    cJSON *degrees = cJSON_AddArrayToObject(draft, "degrees");
+    if (!find_input(w, "dp", &p) || is_axis(w, &p))
+        return;
+    JSON_ADD(draft, JSON_STRING("dp", p.path), JSON_STRING("dp_file", p.file->name));
+    for (size_t i = 0; i < LENGTH(names); i++)
+        if (find_input(w, names[i], &p))
+            JSON_ITEM(degrees, JSON_STRING("key", names[i]), JSON_STRING("value", p.text), JSON_STRING("path", p.path),
+                      JSON_TRUTH("is_axis", is_axis(w, &p)));
+}
+
 static int describe(const struct drafted *w, cJSON *draft, struct error *e)
 {
     cJSON *keys = cJSON_AddArrayToObject(draft, "inputs"), *files = cJSON_AddArrayToObject(draft, "files");
@@ -723,6 +770,7 @@ static int describe(const struct drafted *w, cJSON *draft, struct error *e)
         if (w->files.items[i]->is_swept)
             describe_base(w, "base", w->files.items[i]->path,
                           JSON_ITEM(files, JSON_STRING("name", w->files.items[i]->name)));
+    describe_degrees(w, draft);
     if (w->ds_config)
         describe_base(w, "ds_config", w->ds_config, draft);
     if (w->new_sweep->log)

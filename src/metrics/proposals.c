@@ -594,7 +594,7 @@ static void free_proposal(struct proposal *p)
 /* A time that only grows, about as much from line to line or for long, is the time since a beginning. */
 static bool is_clock(const struct proposal *p)
 {
-    return strcmp(p->metric, "step_time") == 0 && p->lines > 2 && p->least_rise > 0 && p->most >= 1.5 * p->least &&
+    return strstr(p->metric, "_time") && p->lines > 2 && p->least_rise > 0 && p->most >= 1.5 * p->least &&
            (p->most_rise <= 3 * p->least_rise || p->lines > 8);
 }
 

@@ -533,6 +533,26 @@ command = '
     sed -i 's/^BATCH_SIZE=4/BATCH_SIZE=${BATCH_SIZE:-4}/; s/^torchrun.*/& "$@"/; s/LR=1/LR=${LR:-1}/' train.sh
     expect_run only_status 0 init -o - BATCH_SIZE=1,2 LR=1,2 micro_batch_size=1,2 -- bash train.sh
     expect_stdout_lacks 'TO DO'
+    # What follows its own arguments, unless it is the first; and settings that it writes as KEY=VALUE.
+    printf 'DATA=$1\npython3 -m main trainer.batch=4 data=$DATA\n' >own.sh
+    expect_said only_stdout_contains 0 'TO DO: own.sh passes no arguments' init -o - trainer.batch=1,2 -- bash own.sh x
+    expect_stdout_contains '"own.sh", "x", "trainer.batch={trainer.batch}"'
+    expect_run only_status 0 init -o - trainer.batch=1,2 -- bash own.sh
+    expect_stdout_lacks 'TO DO'
+}
+
+# The launcher's file says how many processes it starts; an axis of it is one of devices.
+launcher_file__number_of_processes__devices()
+{
+    printf 'num_machines: 2\nnum_processes: 8\nfp8: false\n' >launch.yaml
+    expect_said only_stdout_contains 0 $'num_hosts = 2\nnum_devices_per_host = 4\n' \
+        init -o - lr=1,2 -- accelerate launch --config_file launch.yaml train.py
+    sed -i 1d launch.yaml
+    expect_said only_stdout_contains 0 $'num_hosts = 1\nnum_devices_per_host = [2, 4]\n' \
+        init -o - num_processes=2,4 -- accelerate launch --config_file launch.yaml train.py
+    expect_stdout_contains '"num_processes" = "gpus"'
+    expect_said only_stdout_contains 0 $'num_hosts = 1\nnum_devices_per_host = [2, 4]\n' \
+        init -o - num_processes=2,4 -- accelerate launch --config_file launch.yaml --num_processes 8 train.py
 }
 
 # By its options' names it is of a framework: predictions are made before anything has run.

@@ -148,6 +148,7 @@ each_framework__init__its_axes_reach_the_files()
         run_framework "$name"
     done
     expect_given <<END
+nanotron: parallelism.dp = 4 8
 nanotron: parallelism.tp = 2
 nanotron: tokens.micro_batch_size = 2 4
 litgpt: precision = "bf16-mixed" "bf16-true"
