@@ -358,17 +358,12 @@ static const char *word_begin(const char *text, const char *end)
     return end;
 }
 
-/* Returns whether it stands between what is counted and the seconds: of "tokens_per_gpu_per_sec", "tokens/gpu/s". */
-static bool is_of_each(const char *begin, const char *end)
-{
-    return text_is("per", begin, end) || has_any(begin, end, known("log", "of_one"));
-}
-
 /* Finds in the name what is counted by the second: "tokens" of "tokens_per_sec", "Tokens/s" and "avg_tokens_s". After a
  * "_" an "s" alone means that only behind what is counted in numbers: "step_s" are seconds. */
 static bool find_rate(const struct log_field *f, const char **begin, const char **end)
 {
-    const struct toml_node *seconds = known("log", "seconds"), *counted = known("log", "counted");
+    const struct toml_node *seconds = known("log", "seconds"), *counted = known("log", "counted"),
+                           *between = known("log", "between");
     for (const char *p = f->name; p < f->name_end; p++) {
         bool is_rate = false;
         *end = p > f->name && strchr("_- ", p[-1]) ? p - 1 : p;
@@ -378,7 +373,7 @@ static bool find_rate(const struct log_field *f, const char **begin, const char 
             is_rate = words_end(f->name, p, f->name_end, counted->children[i].text) != NULL;
             *end = is_rate ? p + strcspn(p, "_- ") : *end;
         }
-        for (*begin = word_begin(f->name, *end); is_rate && *begin > f->name && is_of_each(*begin, *end);
+        for (*begin = word_begin(f->name, *end); is_rate && *begin > f->name && has_any(*begin, *end, between);
              *begin = word_begin(f->name, *end))
             *end = *begin - 1;
         if (is_rate && *begin < *end)
@@ -418,13 +413,14 @@ static const struct kind *kind_by(const struct log_field *f, const char *name, e
         /* "| 971.22 ms/batch |", and "ms/batch 971.22", whose name is its unit. */
         bool nameless =
             (f->name == f->name_end || f->unit == f->name) && unit_place(k, f->unit, f->unit_end) < k->own_units;
-        bool of_step = nameless && f->unit_end - f->unit > 2 && memchr(f->unit, '/', (size_t)(f->unit_end - f->unit));
+        bool of_step = f->unit_end - f->unit > 2 && memchr(f->unit, '/', (size_t)(f->unit_end - f->unit)) &&
+                       unit_place(k, f->unit, f->unit_end) < k->own_units;
         bool bare = f->unit == f->unit_end && may_be_bare(k, f);
         if (has_any(f->name, f->name_end, k->not_names))
             continue;
         if (is_rate && strcmp(k->metric, "step_time") == 0)
             continue;
-        if (!(named && (unit || bare || !k->unit_needed)) && !(unit && (k->name_optional || nameless)))
+        if (!(named && (unit || bare || !k->unit_needed)) && !(unit && (k->name_optional || nameless || of_step)))
             continue;
         *confidence = (named || of_step) && (unit || !k->units) ? PROPOSAL_SURE : PROPOSAL_LIKELY;
         return k;

@@ -129,6 +129,21 @@ throughput 182.26 1' "SELECT name || ' ' || printf('%.6g', value) || ' ' || coun
     expect_sql '4' "SELECT count(*) FROM metric WHERE name = 'loss'"
 }
 
+# axolotl and ms-swift add to the dictionaries, Megatron-Bridge has a line of its own.
+others_on_a_profile__their_own_numbers__read()
+{
+    echo "{'loss': 1.5, 'memory/max_active (GiB)': 12.75, 'memory/max_allocated (GiB)': 12.5, 'memory/device_reserved "\
+"(GiB)': 14.5, 'tokens/train_per_sec_per_gpu': 2345.5, 'epoch': 0.1}" >axolotl.log
+    read_sample huggingface "../../$(realpath --relative-to="$samples/../.." axolotl.log)"
+    expect_metrics 'loss 1.5 1; peak_memory 12.5 1; reserved_memory 14.5 1; tokens_per_second_per_gpu 2345.5 1'
+    echo "{'loss': 1.5, 'token_acc': 0.61, 'memory(GiB)': 62.5, 'train_speed(s/it)': 8.125}" >swift.log
+    read_sample huggingface "../../$(realpath --relative-to="$samples/../.." swift.log)"
+    expect_metrics 'loss 1.5 1; reserved_memory 62.5 1; step_time 8.125 1'
+    echo 'Step Time : 12.57s GPU utilization: 712.5MODEL_TFLOP/s/GPU' >bridge.log
+    read_sample megatron "../../$(realpath --relative-to="$samples/../.." bridge.log)"
+    expect_metrics 'flops_per_gpu 7.125e+14 1'
+}
+
 huggingface__trainer_state__with_its_steps()
 {
     read_sample huggingface - huggingface-trainer_state.json:out/checkpoint-20/trainer_state.json
