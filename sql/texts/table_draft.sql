@@ -2,7 +2,8 @@
 -- (src/draft/table_draft.c), and of the words in tables, ?2 (configs/knowledge/words.toml). A comment marks a guess.
 WITH
 fact AS MATERIALIZED (
-    SELECT key AS n, value ->> 'name' AS name, value ->> 'sql' AS sql, value ->> 'role' AS role,
+    SELECT key AS n, value ->> 'name' AS name, replace(replace(value ->> 'name', char(10), ' '), char(13), ' ') AS shown,
+        value ->> 'sql' AS sql, value ->> 'role' AS role,
         value ->> 'key' AS "key", value ->> 'last_word' AS last_word, value ->> 'called' AS called,
         value ->> 'section' AS section, value ->> 'is_promoted' AS is_promoted, value ->> 'is_guessed' AS is_guessed,
         value ->> 'is_filled' AS is_filled, value ->> 'numbers' AS numbers, value ->> 'is_numeric' AS is_numeric,
@@ -122,7 +123,7 @@ line (part, n, line) AS (
         (2, 2, '[import]')
 
     -- A guess where cells are numbers without decimal commas as well.
-    UNION ALL SELECT 3, n, say('# a guess: %s of %s is a number with %s', marked, name, iif(has_decimal_commas,
+    UNION ALL SELECT 3, n, say('# a guess: %s of %s is a number with %s', marked, shown, iif(has_decimal_commas,
             'a decimal comma or points between thousands', 'commas between thousands'))
         FROM fact WHERE is_numeric AND is_guess
     UNION ALL SELECT 4, 0, 'decimal_comma = [' || group_concat(toml(name), ', ') || ']'
@@ -164,7 +165,7 @@ line (part, n, line) AS (
 
     UNION ALL SELECT 23, r.n, say('# Left out, because %s: %s', why, names)
         FROM (SELECT column1 AS n, column3 AS why,
-                (SELECT group_concat(name, ', ') FROM (SELECT name FROM fact WHERE role = column2 ORDER BY n)) AS names
+                (SELECT group_concat(shown, ', ') FROM (SELECT shown FROM fact WHERE role = column2 ORDER BY n)) AS names
             FROM (VALUES (1, 'label', 'every row has its own value or all have the same'),
                 (3, 'own', 'an export has them beside keys and metrics'), (4, 'empty', 'they are empty'))) AS r
         WHERE names IS NOT NULL

@@ -237,6 +237,7 @@ sum.csv|200.5|batch,model,tokens/s\n8,a,100.5\n16,b,200.5\nTotal,,301.0\n
 sums.csv|200.5|model,batch,tokens/s\na,8,100.5\nb,16,200.5\nmean,,250.5\nmax,,300.5\n
 lines.csv|200.5|batch,note,tokens/s\n8,"a\n# b",100.5\n16,"c",200.5\n
 spread.csv|200.5|batch,tokens/s\n8,100.5±2.59\n16,200.5 +/- 3\n
+name.csv|200.5|batch,"note\nof it","a\r\nb",tokens/s\n8,,1.5,100.5\n16,,1.5,200.5\n
 spread-units.csv|200.5|batch,throughput\n8,100.5tokens/s ± 2.59tokens/s\n16,200.5 tokens/s +/- 3 tokens/s\n
 padded.csv|200.5|batch, note   , tokens/s\n8    , "a, b" ,  100.5\n16   , c     ,   200.5\n
 fit.csv|200.5|batch,tokens/s,Memory\n8,100.5,FIT\n16,200.5,FIT\n32,,OOM\n
