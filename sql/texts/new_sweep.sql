@@ -48,6 +48,9 @@ line (part, n, line) AS (
         FROM it
     UNION ALL VALUES (3, -2, ''), (3, -1, '[job]'),
         (3, 0, '# {KEY} is replaced by the key''s value; see "Placeholders" in meshsweep(5).')
+    UNION ALL SELECT 4, -1, say('# TO DO: %s ends when it has submitted the job, and prints none of its numbers. Name the '
+            || 'command%s# that its script starts here, and run with --executor; see docs/clusters.md.', value, char(10))
+        FROM json_each(?1, '$.words') WHERE key = 0 AND value IN ('sbatch', 'qsub', 'bsub', 'condor_submit')
     UNION ALL SELECT 4, n, rtrim(warning, char(10)) FROM axis WHERE warning IS NOT NULL
     UNION ALL SELECT 5, 0, 'command = ' || iif(is_line, quoted(text), '[' || text || ']') FROM words, it
     UNION ALL SELECT 6, 0, 'env = { ' || group_concat(text, ', ') || ' }' FROM (SELECT text FROM setting ORDER BY part, n)

@@ -577,9 +577,8 @@ static long long count_in_files(const struct drafted *w, const char *key)
 {
     struct file_place p;
     int64_t count;
-    const bool is_count = key && command_files_find(&w->files, key, &p, NULL) == 1 && !is_axis(w, &p) &&
-                          parse_int64(p.text, &count) && count > 0 && count <= 1 << 20;
-    return is_count ? count : 0;
+    const bool is_there = key && command_files_find(&w->files, key, &p, NULL) == 1 && !is_axis(w, &p);
+    return is_there && parse_int64(p.text, &count) && count > 0 && count <= 1 << 20 ? count : 0;
 }
 
 /* Takes hosts and devices from the launcher's settings, and replaces these with placeholders. */
@@ -588,9 +587,8 @@ static void take_devices(struct drafted *w)
     struct launched_devices l = job_command_devices(&w->command);
     long long hosts = l.hosts ? count_of(&w->command, l.hosts) : count_in_files(w, l.host_key);
     const bool is_axis_of_devices = ANY(i, w->axis_count, w->axes[i].is_devices);
-    long long devices = l.devices            ? count_of(&w->command, l.devices)
-                        : is_axis_of_devices ? 0
-                                             : count_in_files(w, l.device_key);
+    long long devices =
+        l.devices ? count_of(&w->command, l.devices) : count_in_files(w, is_axis_of_devices ? NULL : l.device_key);
     w->hosts = hosts ? hosts : 1;
     if (l.hosts && !hosts)
         return;

@@ -362,8 +362,7 @@ static const char *word_begin(const char *text, const char *end)
  * "_" an "s" alone means that only behind what is counted in numbers: "step_s" are seconds. */
 static bool find_rate(const struct log_field *f, const char **begin, const char **end)
 {
-    const struct toml_node *seconds = known("log", "seconds"), *counted = known("log", "counted"),
-                           *between = known("log", "between");
+    const struct toml_node *seconds = known("log", "seconds"), *counted = known("log", "counted");
     for (const char *p = f->name; p < f->name_end; p++) {
         bool is_rate = false;
         *end = p > f->name && strchr("_- ", p[-1]) ? p - 1 : p;
@@ -373,7 +372,8 @@ static bool find_rate(const struct log_field *f, const char **begin, const char 
             is_rate = words_end(f->name, p, f->name_end, counted->children[i].text) != NULL;
             *end = is_rate ? p + strcspn(p, "_- ") : *end;
         }
-        for (*begin = word_begin(f->name, *end); is_rate && *begin > f->name && has_any(*begin, *end, between);
+        for (*begin = word_begin(f->name, *end);
+             is_rate && *begin > f->name && has_any(*begin, *end, known("log", "between"));
              *begin = word_begin(f->name, *end))
             *end = *begin - 1;
         if (is_rate && *begin < *end)

@@ -541,6 +541,14 @@ command = '
     expect_stdout_lacks 'TO DO'
 }
 
+# What submits ends at once, and the shortest job would be the one that was submitted first.
+command__that_submits__told()
+{
+    printf '#!/bin/sh\n#SBATCH --nodes=2\nsrun python3 train.py "$@"\n' >job.sbatch
+    expect_said only_stdout_contains 0 '# TO DO: sbatch ends when it has submitted the job' \
+        init -o - lr=1,2 -- sbatch job.sbatch
+}
+
 # The launcher's file says how many processes it starts; an axis of it is one of devices.
 launcher_file__number_of_processes__devices()
 {
