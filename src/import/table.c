@@ -10,6 +10,7 @@
 #include "config/meaning.h"
 #include "database/guard.h"
 #include "metrics/proposals.h"
+#include "toml/known.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/suggest.h"
@@ -21,7 +22,7 @@
 static const char *const shares_of_peak[] = {"mfu", "hfu"};
 
 /* Numbers below 0 of a metric of which nobody says that it is an amount: a log-likelihood, a reward. Where more than
- * one was measured, they are no marks. */
+ * one was measured, or its name says that it may be one, they are no marks. */
 struct negatives {
     bool may_be, are_several;
     double first; /* 0: none yet */
@@ -501,7 +502,8 @@ static void note_negatives(struct import_table *t)
     for (size_t i = 0; i < t->config->column_count; i++) {
         struct negatives *n = &t->negatives[i];
         const double value = n->may_be ? stmt_double(t->select, SELECT_FIRST + (int)i) : 0;
-        n->are_several |= value < 0 && n->first < 0 && value != n->first;
+        n->are_several |= value < 0 && ((n->first < 0 && value != n->first) ||
+                                        known_within(known("table", "signed"), t->config->columns[i].name));
         n->first = value < 0 ? value : n->first;
     }
 }

@@ -160,6 +160,10 @@ import__several_numbers_below_zero__measured_where_they_can_be()
     expect_stdout_contains '4 rows: 1 ok, 0 failed, 3 refused'
     expect_stderr_contains 'refused 2 rows, the first at table.csv:2: throughput is negative, which marks a missing '\
 'value'
+    sed -e '3s/-2.5/2.5/' table.csv >one.csv
+    sed 's/throughput/tokens_change/; /^unit/d' import.toml >change.toml
+    expect_said among_stdout 0 '4 rows: 3 ok, 0 failed, 1 refused' import -c change.toml -d change.db one.csv
+    expect_stderr_contains 'rows refused: 1 of 4'
     sed -i 's/throughput/likelihood/; /^unit/d' import.toml
     expect_run status 0 import -c import.toml -d likelihood.db table.csv
     expect_stdout_contains '4 rows: 3 ok, 0 failed, 1 refused'
