@@ -795,9 +795,9 @@ static int read_failure(const cJSON *item, struct told *out, struct error *e)
         return 0;
     const char *name = cJSON_IsString(failure) ? failure->valuestring : "";
     const enum failure class = failure_by_name(name);
-    OWNED char *hint = class ? NULL : suggest_hint(name, failure_names + 1, FAILURE_COUNT - 1);
-    if (hint)
-        return error_set(e, ERROR_USAGE, "there is no failure class \"%s\"%s", name, hint);
+    struct suggestion meant = SUGGEST(name, i, FAILURE_COUNT - 1, failure_names[i + 1]);
+    if (!class)
+        return error_set(e, ERROR_USAGE, "there is no failure class \"%s\"%s", name, suggest_hint(&meant));
     out->failure = failure_names[class];
     return 0;
 }

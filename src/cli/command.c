@@ -130,15 +130,11 @@ const struct command *command_by_name(const char *word, struct error *e)
     for (const struct command *const *c = commands; *c; c++)
         if (strcmp((*c)->name, word) == 0)
             return *c;
-    size_t count = 0;
-    while (command_names[count])
-        count++;
-    const char *near = suggest_nearest(word, command_names, count);
-    if (near)
-        error_set(e, ERROR_USAGE, "unknown command %s (did you mean %s?); meshsweep --help lists the commands", word,
-                  near);
-    else
-        error_set(e, ERROR_USAGE, "unknown command %s; meshsweep --help lists the commands", word);
+    struct suggestion meant = suggest_for(word);
+    for (size_t i = 0; command_names[i]; i++)
+        suggest_try(&meant, command_names[i]);
+    error_set(e, ERROR_USAGE, "unknown command %s%s; meshsweep --help lists the commands", word,
+              suggest_between(&meant, " (did you mean ", "?)"));
     return NULL;
 }
 

@@ -63,31 +63,20 @@ bool option_is_known(const struct option *table, const char *word)
     return find_option(table, word + 1 + is_long, is_long ? strcspn(word + 2, "=") : 0);
 }
 
-static size_t count_options(const struct option *table)
-{
-    size_t n = 0;
-    while (table[n].name)
-        n++;
-    return n;
-}
-
 static int unknown_long(const struct option *table, const char *name, size_t length, struct error *e)
 {
-    size_t own = count_options(table), common = count_options(common_option_table);
-    const char **names = xmalloc((own + common) * sizeof *names);
-    for (size_t i = 0; i < own + common; i++)
-        names[i] = i < own ? table[i].name : common_option_table[i - own].name;
+    const struct option *const tables[] = {table, common_option_table};
     OWNED char *word = xstrndup(name, length);
-    const char *near = suggest_nearest(word, names, own + common);
-    for (size_t i = 0; !near && length > 2 && i < own + common; i++)
-        if (strncmp(names[i], word, length) == 0)
-            near = names[i];
-    if (near)
-        error_set(e, ERROR_USAGE, "unknown option --%s (did you mean --%s?)", word, near);
-    else
-        error_set(e, ERROR_USAGE, "unknown option --%s", word);
-    free(names);
-    return -1;
+    struct suggestion meant = suggest_for(word);
+    const char *begun = NULL;
+    for (size_t t = 0; t < LENGTH(tables); t++)
+        for (const struct option *o = tables[t]; o->name; o++) {
+            suggest_try(&meant, o->name);
+            if (!begun && length > 2 && strncmp(o->name, word, length) == 0)
+                begun = o->name;
+        }
+    meant.near = meant.near ? meant.near : begun;
+    return error_set(e, ERROR_USAGE, "unknown option --%s%s", word, suggest_between(&meant, " (did you mean --", "?)"));
 }
 
 /* --- values --- */
@@ -313,7 +302,7 @@ int option_find_word(const char *option, const char *text, const char *const *wo
     for (; words[count]; count++)
         if (strcmp(words[count], text) == 0)
             return count;
-    const char *near = suggest_nearest(text, words, (size_t)count);
+    const char *near = SUGGEST(text, i, (size_t)count, words[i]).near;
     if (near)
         return error_set(e, ERROR_USAGE, "%s: unknown value `%s` (did you mean `%s`?)", option, text, near);
     OWNED_BUFFER all = BUFFER_INIT;

@@ -160,10 +160,9 @@ static int check_class(const char *name, struct error *e)
     if (strcmp(name, "all") == 0 || failure_by_name(name) != FAILURE_NONE)
         return 0;
     OWNED_BUFFER hint = BUFFER_INIT;
-    const char *near = suggest_nearest(name, failure_names + 1, FAILURE_COUNT - 1);
-    if (near)
-        buffer_printf(&hint, " (did you mean `%s`?)", near);
-    else
+    struct suggestion meant = SUGGEST(name, i, FAILURE_COUNT - 1, failure_names[i + 1]);
+    buffer_add_text(&hint, suggest_between(&meant, " (did you mean `", "`?)"));
+    if (!meant.near)
         for (int i = 1; i < FAILURE_COUNT; i++)
             buffer_printf(&hint, "%s%s", i == 1 ? "; must be one of " : ", ", failure_names[i]);
     error_set(e, ERROR_USAGE, "--retry-failed: unknown failure class `%s`%s", name, buffer_text(&hint));

@@ -378,14 +378,11 @@ static void note_racing(const char *path, const struct sweep *s, const struct se
 
 static void note_reader(const char *path, const struct job_config *job, const char *metric)
 {
-    OWNED const char **names = xcalloc(job->metric_count + 1, sizeof *names);
-    for (size_t i = 0; i < job->metric_count; i++)
-        names[i] = job->metrics[i].name;
-    OWNED char *hint = suggest_hint(metric, names, job->metric_count);
+    struct suggestion meant = SUGGEST(metric, i, job->metric_count, job->metrics[i].name);
     output_message("%s: no reader is given for %s%s each job must write it to $MESHSWEEP_METRICS or fails as "
                    "no-metric; to "
                    "read it from output or a file, add [job.metrics.%s]",
-                   path, metric, *hint ? hint : ":", metric);
+                   path, metric, meant.near ? suggest_hint(&meant) : ":", metric);
 }
 
 /* Notes about the metrics that the objectives are or are computed from. */

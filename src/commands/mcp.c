@@ -337,14 +337,11 @@ static int add_operand(struct command_line *l, const char *type, const char *ite
 
 static int refuse_argument(const cJSON *tool, const char *name, struct error *e)
 {
-    const char *known[32];
-    size_t count = 0;
+    struct suggestion meant = suggest_for(name);
     const cJSON *argument;
-    cJSON_ArrayForEach(argument, member(member(member(tool, "tool"), "inputSchema"), "properties")) known[count++] =
-        argument->string;
-    OWNED char *hint = suggest_hint(name, known, count);
-    error_set(e, ERROR_USAGE, "%s has no argument `%s`%s", name_of(tool), name, hint);
-    return -1;
+    cJSON_ArrayForEach(argument, member(member(member(tool, "tool"), "inputSchema"), "properties"))
+        suggest_try(&meant, argument->string);
+    return error_set(e, ERROR_USAGE, "%s has no argument `%s`%s", name_of(tool), name, suggest_hint(&meant));
 }
 
 static bool is_listed(const cJSON *list, const char *name)

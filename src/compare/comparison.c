@@ -408,7 +408,7 @@ int comparison_key_unknown(struct db *db, const char *option, const char *key, s
                             NO_VALUES, &names, e);
     for (size_t i = 0; i < names.count && i < 20; i++)
         buffer_printf(&all, "%s%s", i ? ", " : "", names.items[i]);
-    const char *near = suggest_nearest(key, (const char *const *)names.items, names.count);
+    const char *near = SUGGEST(key, i, names.count, names.items[i]).near;
     if (rc == 0 && near)
         error_set(e, ERROR_USAGE, "%s %s: no such key (did you mean %s?)", option, key, near);
     else if (rc == 0 && names.count > 0)
@@ -498,7 +498,7 @@ static int metric_names_refuse(struct db *db, const char *name, struct error *e)
     OWNED_BUFFER listed = BUFFER_INIT;
     int rc = db_query_texts(db, "SELECT name FROM metric_definition UNION SELECT name FROM summary ORDER BY name",
                             NO_VALUES, &names, e);
-    const char *near = rc < 0 ? NULL : suggest_nearest(name, (const char *const *)names.items, names.count);
+    const char *near = SUGGEST(name, i, names.count, names.items[i]).near;
     for (size_t i = 0; !near && i < names.count; i++)
         buffer_printf(&listed, "%s%s", i ? ", " : "; its metrics are ", names.items[i]);
     if (rc == 0 && near)

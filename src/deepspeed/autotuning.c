@@ -12,7 +12,7 @@
 #include "util/suggest.h"
 
 /* DeepSpeed's default, 3 to 5, leaves two samples to compare: profiling slows down the first. */
-enum { STEPS_AFTER_START = 5, FACTS_MOST = 16 };
+enum { STEPS_AFTER_START = 5 };
 
 struct knob_source {
     const char *file;
@@ -74,22 +74,17 @@ static bool is_truth(const struct json *j)
     return j->kind == JSON_SCALAR && (strcmp(j->text, "true") == 0 || strcmp(j->text, "false") == 0);
 }
 
-static void no_key(const struct knob_source *p, const struct json *j, const char *of, const char *const *names,
-                   size_t count)
+static void no_key(const struct knob_source *p, const char *of, struct suggestion meant, const struct json *j)
 {
-    OWNED char *hint = suggest_hint(j->name, names, count);
-    problems_add(p->problems, position_of(p, j), "%s has no key \"%s\"%s", of, j->name, hint);
+    problems_add(p->problems, position_of(p, j), "%s has no key \"%s\"%s", of, j->name, suggest_hint(&meant));
 }
 
 static void check_fact(const struct knob_source *p, const struct json *fact)
 {
     const struct toml_node *facts = known("autotuning", "facts");
-    const char *names[FACTS_MOST];
     long long n;
-    for (size_t i = 0; i < facts->child_count; i++)
-        names[i] = facts->children[i].key;
     if (!toml_child(facts, fact->name))
-        no_key(p, fact, "autotuning.model_info", names, facts->child_count);
+        no_key(p, "autotuning.model_info", SUGGEST(fact->name, i, facts->child_count, facts->children[i].key), fact);
     else if (strcmp(fact->name, "profile") == 0 && !json_text_is_null(fact) && !is_truth(fact))
         problems_add(p->problems, position_of(p, fact), "autotuning.model_info.profile must be true or false");
     else if (strcmp(fact->name, "profile") != 0 && strcmp(fact->name, "rank") != 0 && !json_text_is_null(fact) &&
@@ -201,24 +196,17 @@ static const struct knob knobs[] = {
 
 static void read_member(const struct knob_source *p, struct autotuning *a)
 {
-    const char *names[LENGTH(knobs)];
     const struct json *j = p->member;
-    for (size_t i = 0; i < LENGTH(knobs); i++) {
-        names[i] = knobs[i].name;
-        if (strcmp(knobs[i].name, j->name) != 0)
-            continue;
-        /* DeepSpeed takes null as not given. */
-        if (!json_text_is_null(j) && knobs[i].set)
-            knobs[i].set(p, &knobs[i], a);
-        return;
-    }
-    if (ds_is_section_key(j->name)) {
+    const struct knob *k = FIND(i, LENGTH(knobs), strcmp(knobs[i].name, j->name) == 0, &knobs[i]);
+    /* DeepSpeed takes null as not given. */
+    if (k && !json_text_is_null(j) && k->set)
+        k->set(p, k, a);
+    else if (!k && ds_is_section_key(j->name))
         problems_add(p->problems, position_of(p, j),
                      "autotuning has no key \"%s\"; it belongs at the top of the ds_config, beside \"autotuning\"",
                      j->name);
-        return;
-    }
-    no_key(p, j, "autotuning", names, LENGTH(knobs));
+    else if (!k)
+        no_key(p, "autotuning", SUGGEST(j->name, i, LENGTH(knobs), knobs[i].name), j);
 }
 
 void autotuning_read(const char *file, const struct json *section, struct autotuning *out, struct problems *problems)

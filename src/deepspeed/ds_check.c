@@ -107,21 +107,14 @@ bool ds_is_section_key(const char *key)
     return ds_keys_have("", head);
 }
 
-/* "; did you mean "x"?", or "". The caller frees it. */
-static char *hint(const char *near)
-{
-    return near ? xasprintf("; did you mean \"%s\"?", near) : xstrdup("");
-}
-
 /* Returns what is wrong with a key of a section that refuses others: every job would fail at its start. */
 static char *fault_of(const char *section, const char *name, int64_t release)
 {
     OWNED char *key = xasprintf("%s.%s", section, name);
-    const char *near = ds_keys_nearest(section, name), *since = ds_key_since(key);
-    if (!near || strcmp(near, name) != 0) {
-        OWNED char *meant = hint(near);
-        return xasprintf("DeepSpeed has no key %s \"%s\"%s", section, name, meant);
-    }
+    const char *since = ds_key_since(key);
+    struct suggestion meant = ds_keys_suggest(section, name);
+    if (!meant.is_same)
+        return xasprintf("DeepSpeed has no key %s \"%s\"%s", section, name, suggest_hint(&meant));
     if (ds_has_come(since, release))
         return NULL;
     return xasprintf("DeepSpeed knows the key of %s \"%s\" since %s only, and is older here", section, name, since);
@@ -156,12 +149,13 @@ void ds_check_sections(const struct json *root, const char *path, char *const *u
     for (size_t i = 0; i < root->count; i++) {
         const struct json *m = &root->children[i];
         const char *renamed = ds_key_renamed(m->name, release);
-        if ((ds_keys_have("", m->name) && !renamed) || strings_have(users_own, m->name))
+        struct suggestion meant = ds_keys_suggest("", m->name);
+        if ((meant.is_same && !renamed) || strings_have(users_own, m->name))
             continue;
-        OWNED char *meant = autotuning_has(m->name) ? xstrdup("; it belongs in \"autotuning\"")
-                                                    : hint(renamed ? renamed : ds_keys_nearest("", m->name));
+        meant.near = renamed ? renamed : meant.near;
+        const char *hint = autotuning_has(m->name) ? "; it belongs in \"autotuning\"" : suggest_hint(&meant);
         string_list_add(warnings, xasprintf("%s:%d:%d: warning: DeepSpeed has no section \"%s\" and ignores it%s", path,
-                                            m->line, m->column, m->name, meant));
+                                            m->line, m->column, m->name, hint));
     }
 }
 
@@ -195,6 +189,6 @@ char *ds_check_mapped_key(const struct json *root, const char *key)
     bool known_key = ds_is_section_key(key) || is_in_config(root, head);
     for (size_t i = 0; i < models->child_count && !known_key; i++)
         known_key = ds_keys_have(models->children[i].key, key);
-    OWNED char *meant = known_key ? NULL : hint(ds_keys_nearest("", head));
-    return known_key ? NULL : xasprintf("a ds_config has no key \"%s\"%s", key, meant);
+    struct suggestion meant = ds_keys_suggest("", head);
+    return known_key ? NULL : xasprintf("a ds_config has no key \"%s\"%s", key, suggest_hint(&meant));
 }

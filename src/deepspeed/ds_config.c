@@ -226,14 +226,14 @@ static void check_arguments(const struct ds_config *c, struct problems *problems
     for (size_t i = 0; i < d->argument_count; i++) {
         const struct setting *a = &d->arguments[i];
         OWNED char *head = xstrndup(a->name, strcspn(a->name, "."));
-        const char *near = ds_keys_nearest("", head);
-        bool found = (near && strcmp(near, head) == 0) || strings_have(d->sections, head);
+        struct suggestion meant = ds_keys_suggest("", head);
+        bool found = meant.is_same || strings_have(d->sections, head);
         if (!found && !strchr(a->name, '.'))
             found = ds_keys_have("zero_optimization", head) || json_text_find_anywhere(&c->root, head) ||
                     has_last_name(c->sweep, head);
         if (!found)
-            problems_add(problems, a->at, "arg_mappings: a ds_config has no key \"%s\"%s%s%s", a->name,
-                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+            problems_add(problems, a->at, "arg_mappings: a ds_config has no key \"%s\"%s", a->name,
+                         suggest_hint(&meant));
     }
 }
 

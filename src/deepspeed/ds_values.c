@@ -32,23 +32,21 @@ static const char *name_in(const char *key, const char *section)
     return strchr(key, '.') ? NULL : key;
 }
 
-const char *ds_keys_nearest(const char *section, const char *name)
+struct suggestion ds_keys_suggest(const char *section, const char *name)
 {
     const struct toml_node *rows = known("ds_config", "keys");
-    OWNED const char **names = xreallocarray(NULL, rows->child_count, sizeof *names);
-    size_t count = 0;
+    struct suggestion meant = suggest_for(name);
     for (size_t i = 0; i < rows->child_count; i++) {
         const char *in = name_in(rows->children[i].key, section);
         if (in)
-            names[count++] = in;
+            suggest_try(&meant, in);
     }
-    return suggest_nearest(name, names, count);
+    return meant;
 }
 
 bool ds_keys_have(const char *section, const char *name)
 {
-    const char *near = ds_keys_nearest(section, name);
-    return near && strcmp(near, name) == 0;
+    return ds_keys_suggest(section, name).is_same;
 }
 
 bool ds_wants_integer(const char *key)
@@ -331,11 +329,8 @@ static void add_hint(const struct judged *j, struct buffer *b)
     const struct json *v = j->value;
     OWNED char *text = json_text_string(v);
     if (words && text && words->children[0].kind == NODE_STRING) {
-        OWNED const char **texts = xreallocarray(NULL, words->child_count, sizeof *texts);
-        for (size_t i = 0; i < words->child_count; i++)
-            texts[i] = words->children[i].text;
-        OWNED char *hint = suggest_hint(text, texts, words->child_count);
-        buffer_add_text(b, hint);
+        struct suggestion meant = SUGGEST(text, i, words->child_count, words->children[i].text);
+        buffer_add_text(b, suggest_hint(&meant));
     } else if (named && text) {
         buffer_printf(b, "; write {\"%s\": %s}", named->text, v->text);
     } else if (flag && is_bool(v)) {

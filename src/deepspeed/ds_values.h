@@ -7,9 +7,10 @@
 
 #include "config/problems.h"
 #include "files/json_text.h"
+#include "util/suggest.h"
 
-/* The key of that section ("": the whole file) that is most similar; NULL: none is. Static. */
-const char *ds_keys_nearest(const char *section, const char *name);
+/* Of the keys of that section ("": the whole file). */
+struct suggestion ds_keys_suggest(const char *section, const char *name);
 bool ds_keys_have(const char *section, const char *name);
 
 /* Returns whether DeepSpeed expects an integer at the dotted key, or at one that ends in the name: 2e8 of a sweep file

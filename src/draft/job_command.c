@@ -456,7 +456,7 @@ static bool is_part(const char *name, const char *of)
 static const char *nearest_of(const struct string_list *names, const char *option)
 {
     const char *near = of_those_initials(names, option);
-    near = near ? near : suggest_nearest(option, (const char *const *)names->items, names->count);
+    near = near ? near : SUGGEST(option, k, names->count, names->items[k]).near;
     for (size_t i = 0; i < names->count && !near; i++)
         near = is_part(names->items[i], option) || is_part(option, names->items[i]) ? names->items[i] : NULL;
     return near;
@@ -618,16 +618,15 @@ int command_files_find(const struct command_files *f, const char *key, struct fi
 
 static char *nearest_in(const struct command_files *f, const struct command_file *file, const char *key)
 {
-    OWNED const char **names = xcalloc(f->leaf_count + 1, sizeof *names);
-    size_t first = FIRST(i, f->leaf_count, f->leaves[i].file == file), count = 0;
-    for (size_t i = first; i < f->leaf_count && f->leaves[i].file == file; i++) {
-        const char *path = f->leaves[i].path, *dot = strchr(key, '.') ? NULL : strrchr(path, '.');
-        names[count++] = dot ? dot + 1 : path;
+    struct suggestion meant = suggest_for(key);
+    const char *near = NULL;
+    for (size_t i = 0; i < f->leaf_count; i++) {
+        const char *path = f->leaves[i].path, *dot = strchr(key, '.') ? NULL : strrchr(path, '.'), *before = meant.near;
+        if (f->leaves[i].file == file)
+            suggest_try(&meant, dot ? dot + 1 : path);
+        near = meant.near == before ? near : path;
     }
-    const char *near = suggest_nearest(key, names, count);
-    return near
-               ? xasprintf("%s of %s", f->leaves[first + FIRST(i, count, strcmp(names[i], near) == 0)].path, file->path)
-               : NULL;
+    return near ? xasprintf("%s of %s", near, file->path) : NULL;
 }
 
 char *command_files_nearest(const struct command_files *f, const char *key)

@@ -218,22 +218,19 @@ static bool is_to_come(const struct names *n, const char *text)
 static const char *section_of(const char *text, size_t length)
 {
     OWNED char *word = xstrndup(text, length);
-    return suggest_nearest(word, section_names, SECTION_COUNT);
+    return SUGGEST(word, i, SECTION_COUNT, section_names[i]).near;
 }
 
 static char *hint_near(const struct names *n, const char *word, const char *const *others, size_t other_count)
 {
-    size_t count = 0;
-    const char **candidates = xcalloc(n->key_count + n->derived_count + other_count, sizeof *candidates);
+    struct suggestion meant = suggest_for(word);
     for (size_t i = 0; i < n->key_count; i++)
-        candidates[count++] = n->keys[i].name;
+        suggest_try(&meant, n->keys[i].name);
     for (size_t i = 0; i < n->derived_count; i++)
-        candidates[count++] = n->derived[i].name;
+        suggest_try(&meant, n->derived[i].name);
     for (size_t i = 0; i < other_count; i++)
-        candidates[count++] = others[i];
-    const char *near = suggest_nearest(word, candidates, count);
-    free(candidates);
-    return near ? xasprintf(" (did you mean `%s`?)", near) : xstrdup("");
+        suggest_try(&meant, others[i]);
+    return xstrdup(suggest_between(&meant, " (did you mean `", "`?)"));
 }
 
 char *names_hint(const struct names *n, const char *text, const char *const *others, size_t other_count)

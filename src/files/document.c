@@ -272,7 +272,7 @@ static char *nearest(const struct doc *d, const char *path)
     OWNED_LIST all = STRING_LIST_INIT;
     struct doc_visit v = {.found = note_path, .context = &all, .with_parents = true};
     visit(&v, &d->root);
-    const char *near = suggest_nearest(path, (const char *const *)all.items, all.count), *dot = strrchr(path, '.');
+    const char *near = SUGGEST(path, i, all.count, all.items[i]).near, *dot = strrchr(path, '.');
     const char *last = dot ? dot + 1 : path, *alike = NULL;
     size_t count = 0;
     for (size_t i = 0; !near && i < all.count; i++) {

@@ -92,7 +92,7 @@ static void add_problem(const struct import_table *t, const struct clause *c, co
     OWNED_BUFFER there = BUFFER_INIT;
     const char *missing =
         strncmp(why, NO_SUCH_COLUMN, strlen(NO_SUCH_COLUMN)) == 0 ? why + strlen(NO_SUCH_COLUMN) : NULL;
-    const char *near = missing ? suggest_nearest(missing, t->names, t->column_count) : NULL;
+    const char *near = missing ? SUGGEST(missing, i, t->column_count, t->names[i]).near : NULL;
     if (near)
         buffer_printf(&there, " (did you mean `%s`?)", near);
     else if (missing) {

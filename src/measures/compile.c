@@ -241,7 +241,7 @@ static int unknown_name(struct resolving *r, const char *name, struct error *e)
     for (int i = OWN_NONE + 1; i < OWN_METRIC_COUNT; i++)
         names[count++] = own_metrics[i].name;
     bool is_qualified = strncmp(name, METRIC_PREFIX, strlen(METRIC_PREFIX)) == 0;
-    const char *near = is_qualified ? suggest_nearest(name + strlen(METRIC_PREFIX), names, count) : NULL;
+    const char *near = is_qualified ? SUGGEST(name + strlen(METRIC_PREFIX), i, count, names[i]).near : NULL;
     OWNED char *hint = near ? xasprintf(" (did you mean `" METRIC_PREFIX "%s`?)", near)
                             : names_hint(&r->measures->space->names, name, names, count);
     error_set(e, ERROR_USAGE, "unknown metric or key `%s`%s", name,

@@ -230,9 +230,8 @@ static void find_words(const char *pattern, struct pattern_words *out)
 static bool nearly_has(const char *line, const char *word)
 {
     char found[WORD_BYTES];
-    const char *const candidate = found;
     while ((line = next_word(line, found)))
-        if (suggest_nearest(word, &candidate, 1))
+        if (SUGGEST(word, i, 1, found).near)
             return true;
     return false;
 }

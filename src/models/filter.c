@@ -302,24 +302,19 @@ static int use_candidate(const struct model_space_table *space, struct model_exp
 static int unknown_name(const struct model_space_table *space, const char *name, struct error *e)
 {
     static const char *const dhen_names[] = {"params", "flops", BASE_PREFIX "params", BASE_PREFIX "flops"};
-    const char **known = xcalloc(2 * space->key_count + 6, sizeof *known);
-    size_t count = 0;
+    struct suggestion meant = suggest_for(name);
     for (size_t i = 0; space->dhen && i < (space->base_count > 0 ? 4 : 2); i++)
-        known[count++] = dhen_names[i];
+        suggest_try(&meant, dhen_names[i]);
     if (model_space_main_stack(space) != MODEL_NO_KEY) {
-        known[count++] = LAYER_COUNT_NAME;
-        known[count++] = "mixers";
+        suggest_try(&meant, LAYER_COUNT_NAME);
+        suggest_try(&meant, "mixers");
     }
     for (size_t k = 0; k < space->key_count; k++) {
-        known[count++] = space->keys[k].name;
+        suggest_try(&meant, space->keys[k].name);
         if (space->keys[k].layers_key)
-            known[count++] = space->keys[k].layers_key;
+            suggest_try(&meant, space->keys[k].layers_key);
     }
-    const char *near = suggest_nearest(name, known, count);
-    free(known);
-    if (near)
-        return error_set(e, ERROR_USAGE, "unknown key `%s` (did you mean `%s`?)", name, near);
-    return error_set(e, ERROR_USAGE, "unknown key `%s`", name);
+    return error_set(e, ERROR_USAGE, "unknown key `%s`%s", name, suggest_between(&meant, " (did you mean `", "`?)"));
 }
 
 static int use_name(void *context, const char *name, bool quoted, struct buffer *sql, struct error *e)

@@ -45,14 +45,11 @@ bool coefficient_set(struct framework *f, bool is_time, const char *name, double
     return found;
 }
 
-size_t coefficient_names(bool is_time, const char **out, size_t most)
+struct suggestion coefficient_suggest(bool is_time, const char *name)
 {
     size_t count;
     const struct coefficient *all = coefficients_of(is_time, &count);
-    count = count < most ? count : most;
-    for (size_t i = 0; i < count; i++)
-        out[i] = all[i].name;
-    return count;
+    return SUGGEST(name, i, count, all[i].name);
 }
 
 /* --- the profiles --- */

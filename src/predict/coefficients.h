@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "util/error.h"
+#include "util/suggest.h"
 
 /* The terms: MEMORY_id, TIME_id and their names. */
 #define MEMORY_TERMS(ROW)                                                                                              \
@@ -173,8 +174,8 @@ struct framework {
  * of that name. */
 bool coefficient_set(struct framework *f, bool is_time, const char *name, double value);
 
-/* Lists the names that it accepts, at most `most`. Returns their number. */
-size_t coefficient_names(bool is_time, const char **out, size_t most);
+/* Of the names that it accepts. */
+struct suggestion coefficient_suggest(bool is_time, const char *name);
 
 /* The frameworks of the embedded profiles, in byte order of their files: deepspeed, fsdp, fsdp2, gpt-neox, hf-trainer,
  * internevo, maxtext, megatron-distopt, megatron, nanotron, picotron, torch-ddp, torchtitan, torchtune, trainer. */

@@ -344,21 +344,17 @@ static bool is_profile(const char *name)
 
 static int no_framework(const struct predictor *p, const char *name, struct error *e)
 {
-    const char **names = xcalloc(p->priors.count, sizeof *names);
     OWNED_BUFFER list = BUFFER_INIT;
-    for (size_t i = 0; i < p->priors.count; i++) {
-        names[i] = p->priors.items[i].name;
-        buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
-    }
-    const char *near = suggest_nearest(name, names, p->priors.count);
-    free(names);
+    struct suggestion meant = SUGGEST(name, i, p->priors.count, p->priors.items[i].name);
+    for (size_t i = 0; i < p->priors.count; i++)
+        buffer_printf(&list, "%s%s", i ? ", " : "", p->priors.items[i].name);
     if (is_profile(name))
         error_set(e, ERROR_USAGE,
                   "\"%s\" is a profile, not a framework of predictions: write profile = \"%s\" at the top of the "
                   "file instead; a framework must be one of %s",
                   name, name, buffer_text(&list));
-    else if (near)
-        error_set(e, ERROR_USAGE, "unknown framework \"%s\"; did you mean \"%s\"?", name, near);
+    else if (meant.near)
+        error_set(e, ERROR_USAGE, "unknown framework \"%s\"%s", name, suggest_hint(&meant));
     else
         error_set(e, ERROR_USAGE, "unknown framework \"%s\"; must be one of %s", name, buffer_text(&list));
     return -1;
@@ -439,11 +435,8 @@ void predictor_free(struct predictor *p)
 
 static int no_coefficient(const char *name, bool is_time, struct error *e)
 {
-    const char *names[128];
-    size_t count = coefficient_names(is_time, names, LENGTH(names));
-    const char *near = suggest_nearest(name, names, count);
-    return error_set(e, ERROR_USAGE, "there is no coefficient \"%s\"%s%s%s", name, near ? "; did you mean \"" : "",
-                     near ? near : "", near ? "\"?" : "");
+    struct suggestion meant = coefficient_suggest(is_time, name);
+    return error_set(e, ERROR_USAGE, "there is no coefficient \"%s\"%s", name, suggest_hint(&meant));
 }
 
 int predictor_set(struct predictor *p, const char *name, bool is_time, double value, struct error *e)

@@ -18,18 +18,12 @@ const struct report_format report_document = {"json", render_document, true};
 
 static int unknown_format(const char *name, struct error *e)
 {
-    const char *names[FORMAT_COUNT];
     OWNED_BUFFER list = BUFFER_INIT;
-    for (size_t i = 0; i < FORMAT_COUNT; i++) {
-        names[i] = report_formats[i].name;
-        buffer_printf(&list, "%s%s", i ? ", " : "", names[i]);
-    }
-    const char *near = suggest_nearest(name, names, FORMAT_COUNT);
-    if (near)
-        error_set(e, ERROR_USAGE, "unknown format '%s'; did you mean '%s'? (%s)", name, near, buffer_text(&list));
-    else
-        error_set(e, ERROR_USAGE, "unknown format '%s' (%s)", name, buffer_text(&list));
-    return -1;
+    struct suggestion meant = SUGGEST(name, i, FORMAT_COUNT, report_formats[i].name);
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        buffer_printf(&list, "%s%s", i ? ", " : "", report_formats[i].name);
+    return error_set(e, ERROR_USAGE, "unknown format '%s'%s (%s)", name,
+                     suggest_between(&meant, "; did you mean '", "'?"), buffer_text(&list));
 }
 
 int report_format_find(const char *name, const struct report_format **out, struct error *e)

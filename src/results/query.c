@@ -54,7 +54,7 @@ static char *hint(const struct string_list *t, const char *name, const char *quo
         if (dot && strcasecmp(dot + 1, name) == 0)
             buffer_printf(&b, "%s%s%s%s", b.length ? " or " : " (did you mean ", quote, t->items[i], quote);
     }
-    const char *near = b.length ? NULL : suggest_nearest(name, (const char *const *)t->items, t->count);
+    const char *near = b.length ? NULL : SUGGEST(name, i, t->count, t->items[i]).near;
     if (near)
         buffer_printf(&b, " (did you mean %s%s%s?", strchr(near, '.') ? quote : "", near,
                       strchr(near, '.') ? quote : "");

@@ -569,10 +569,10 @@ static void check_known(const struct word_list *list, const struct string_list *
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct listed_word *word = &list->items[i];
-        const char *near = suggest_nearest(word->text, (const char *const *)known->items, known->count);
-        if ((!near || strcmp(near, word->text) != 0) && !problems_excused(problems, word->text))
-            problems_add(problems, word->at, "[sweep] %s `%s`%s%s%s", where, word->text, near ? " (did you mean `" : "",
-                         near ? near : "", near ? "`?)" : "");
+        struct suggestion meant = SUGGEST(word->text, k, known->count, known->items[k]);
+        if (!meant.is_same && !problems_excused(problems, word->text))
+            problems_add(problems, word->at, "[sweep] %s `%s`%s", where, word->text,
+                         suggest_between(&meant, " (did you mean `", "`?)"));
     }
 }
 

@@ -58,14 +58,11 @@ static int resolve_file(const struct space *space, const char *name, const struc
                         struct problems *problems)
 {
     const struct job_config *job = &space->sweep->job;
-    const char **names = xcalloc(job->file_count + 1, sizeof *names);
-    for (size_t i = 0; i < job->file_count; i++)
-        names[i] = job->files[i].name;
-    const size_t found = FIRST(i, job->file_count, strcmp(names[i], name) == 0);
-    OWNED char *hint = suggest_hint(name, names, job->file_count);
-    if (found == job->file_count && !problems_excused(problems, name))
-        problems_add(problems, *at, "placeholder {file.%s}: no [[job.file]] has that name%s", name, hint);
-    free(names);
+    struct suggestion meant = SUGGEST(name, i, job->file_count, job->files[i].name);
+    const size_t found = FIRST(i, job->file_count, strcmp(job->files[i].name, name) == 0);
+    if (!meant.is_same && !problems_excused(problems, name))
+        problems_add(problems, *at, "placeholder {file.%s}: no [[job.file]] has that name%s", name,
+                     suggest_hint(&meant));
     return found < job->file_count ? -(int)RUNTIME_FILE(found) : 0;
 }
 

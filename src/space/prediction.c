@@ -232,11 +232,10 @@ static void add_near(const struct vocabulary *v, const char *word, struct buffer
     for (size_t i = 0; length > 0 && i < v->count; i++)
         if (strncasecmp(v->words[i], word, length) == 0)
             buffer_printf(out, "%s\"%s\"", out->length ? " or " : "", v->words[i]);
-    const char *near = out->length  ? NULL
-                       : v->devices ? device_nearest(word, v->words, v->count)
-                                    : suggest_nearest(word, v->words, v->count);
-    if (near)
-        buffer_printf(out, "\"%s\"", near);
+    struct suggestion meant = v->devices ? device_suggest_for(word) : suggest_for(word);
+    for (size_t i = 0; out->length == 0 && i < v->count; i++)
+        (v->devices ? device_suggest_try : suggest_try)(&meant, v->words[i]);
+    buffer_add_text(out, suggest_between(&meant, "\"", "\""));
 }
 
 static char *describe(const struct vocabulary *given, const char *key, const char *word)

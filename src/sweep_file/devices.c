@@ -99,17 +99,16 @@ static bool may_be_meant(const char *word, const char *name)
     return (a > 2 && b > 2) || (a == b && strncasecmp(word, name, a) == 0);
 }
 
-const char *device_nearest(const char *word, const char *const *names, size_t count)
+struct suggestion device_suggest_for(const char *word)
 {
-    const char **meant = xcalloc(count + 1, sizeof *meant);
-    size_t n = 0;
     skip_makers(&word, word + strlen(word));
-    for (size_t i = 0; i < count; i++)
-        if (may_be_meant(word, names[i]))
-            meant[n++] = names[i];
-    const char *near = suggest_nearest(word, meant, n);
-    free(meant);
-    return near;
+    return suggest_for(word);
+}
+
+void device_suggest_try(struct suggestion *s, const char *name)
+{
+    if (may_be_meant(s->word, name))
+        suggest_try(s, name);
 }
 
 int64_t device_usual_node(const struct string_list *names, double most)
@@ -153,15 +152,13 @@ static void complete(const struct device *known, const struct found *found, stru
 static bool check_new(const struct reading *r, const struct toml_node *table, const struct toml_node *name,
                       const struct device_table *known)
 {
-    const char **names = xcalloc(known->count + 1, sizeof *names);
+    struct suggestion meant = device_suggest_for(name->text);
     for (size_t i = 0; i < known->count; i++)
-        names[i] = known->items[i].name;
-    const char *near = device_nearest(name->text, names, known->count);
+        device_suggest_try(&meant, known->items[i].name);
     bool good = toml_child(table, "peak_flops") && toml_child(table, "memory_bandwidth");
     if (!good)
-        problem_at_value(r, name, "no device \"%s\" is known: a new one needs peak_flops and memory_bandwidth%s%s%s",
-                         name->text, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    free(names);
+        problem_at_value(r, name, "no device \"%s\" is known: a new one needs peak_flops and memory_bandwidth%s",
+                         name->text, suggest_hint(&meant));
     return good;
 }
 

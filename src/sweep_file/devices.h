@@ -4,6 +4,7 @@
 
 #include "config/sweep.h"
 #include "util/string_list.h"
+#include "util/suggest.h"
 
 #define UNMEASURED_ATTENTION 0.35 /* of the peak */
 #define UNKNOWN_LINK 25e9         /* bytes per second */
@@ -15,9 +16,9 @@ const struct device_table *devices_carried(void);
  * are carried. NULL when there is none. */
 const struct device *device_find(const struct device_table *own, const char *name);
 
-/* The one of `names` that `word` misspells, NULL where it misspells none: what another maker calls its devices is no
- * misspelling. */
-const char *device_nearest(const char *word, const char *const *names, size_t count);
+/* Of devices, as util/suggest.h has it: what another maker calls its devices is no misspelling. */
+struct suggestion device_suggest_for(const char *word);
+void device_suggest_try(struct suggestion *s, const char *name);
 
 /* How many devices a node has that is usual for all of `names`, where some job has more (`most`); 0: not known, or not
  * the same for all. */

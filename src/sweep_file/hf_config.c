@@ -372,11 +372,11 @@ static int unknown_type(const struct hf_reading *r, const char *type)
     OWNED const char **names = type_names(r->own, r->carried, true, &count);
     for (size_t i = 0; i < count; i++)
         buffer_printf(&known, "%s%s", i ? ", " : "", names[i]);
-    OWNED char *hint = suggest_hint(type, names, count);
+    struct suggestion meant = SUGGEST(type, i, count, names[i]);
     error_set(r->e, ERROR_USAGE,
               "%s: model_type \"%s\" is not known%s (known: %s); give layers, hidden, heads, ffn and vocab as keys "
               "instead of hf_config",
-              r->name, type, hint, buffer_text(&known));
+              r->name, type, suggest_hint(&meant), buffer_text(&known));
     return -1;
 }
 
@@ -448,21 +448,16 @@ static const struct hf_type_table *types_before(const struct reading *r)
 static bool check_name(const struct reading *r, const struct toml_node *node)
 {
     const struct hf_type_table *known = types_before(r);
-    OWNED const char **names = NULL;
-    size_t count = 0;
-    bool good = known->count == 0;
+    struct suggestion meant = suggest_for(node->key);
     for (const struct hf_type *type = known->items; type < known->items + known->count; type++) {
         for (size_t k = 0; k < type->fields.count; k++)
-            *array_add(names, count) = type->fields.items[k].key;
+            suggest_try(&meant, type->fields.items[k].key);
         for (size_t k = 0; k < type->always.count; k++)
-            *array_add(names, count) = type->always.items[k].key;
+            suggest_try(&meant, type->always.items[k].key);
     }
-    for (size_t i = 0; i < count && !good; i++)
-        good = strcmp(names[i], node->key) == 0;
-    OWNED char *hint = good ? NULL : suggest_hint(node->key, names, count);
-    if (!good)
-        problem_at_key(r, node, "no model_type has a key \"%s\"%s", node->key, hint);
-    return good;
+    if (known->count > 0 && !meant.is_same)
+        problem_at_key(r, node, "no model_type has a key \"%s\"%s", node->key, suggest_hint(&meant));
+    return known->count == 0 || meant.is_same;
 }
 
 /* --- keys of a type --- */
@@ -550,14 +545,14 @@ static bool find_base(const struct reading *r, const struct found *found, const 
     bool good = *out || (!like && (found_key(found, "family") || types_before(r)->count == 0));
     size_t count;
     OWNED const char **names = type_names(r->types, types_before(r), false, &count);
-    OWNED char *hint = good ? NULL : suggest_hint(sought->text, names, count);
+    struct suggestion meant = SUGGEST(sought->text, i, count, names[i]);
     if (!good && like)
-        problem_at_value(r, like, "no model_type \"%s\" is known%s", like->text, hint);
+        problem_at_value(r, like, "no model_type \"%s\" is known%s", like->text, suggest_hint(&meant));
     else if (!good)
         problem_at_value(r, name,
                          "no model_type \"%s\" is known: a new one needs family and keys, or like, a type that it is "
                          "like%s",
-                         name->text, hint);
+                         name->text, suggest_hint(&meant));
     return good;
 }
 

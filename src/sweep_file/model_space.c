@@ -453,17 +453,12 @@ static void check_preset_options(const struct reading *r, const struct found *fo
 
 static void check_mixer(const struct reading *r, const struct toml_node *node, const struct model_space_table *m)
 {
-    size_t count = 0;
-    OWNED const char **known = NULL;
-    bool good = false;
+    struct suggestion meant = suggest_for(node->text);
     for (size_t k = 0; k < m->key_count; k++)
-        for (size_t i = 0; i < m->keys[k].kinds.count; i++) {
-            *array_add(known, count) = m->keys[k].kinds.items[i];
-            good |= strcmp(node->text, m->keys[k].kinds.items[i]) == 0;
-        }
-    OWNED char *hint = good ? NULL : suggest_hint(node->text, known, count);
-    if (hint)
-        problem_at_value(r, node, "the model space has no mixer \"%s\"%s", node->text, hint);
+        for (size_t i = 0; i < m->keys[k].kinds.count; i++)
+            suggest_try(&meant, m->keys[k].kinds.items[i]);
+    if (!meant.is_same)
+        problem_at_value(r, node, "the model space has no mixer \"%s\"%s", node->text, suggest_hint(&meant));
 }
 
 static void check_preset(const struct reading *r, const struct found *found, const struct model_space_table *m,
@@ -527,22 +522,16 @@ static bool has_single_values(const struct space_key *key)
 static void check_each(const struct reading *r, const struct toml_node *node, const char *name,
                        const struct model_space_table *m)
 {
-    const char **known = xcalloc(2 * m->key_count + 1, sizeof *known);
-    size_t count = 0;
-    bool good = false;
-    known[count++] = LAYER_COUNT_NAME;
+    struct suggestion meant = suggest_for(name);
+    suggest_try(&meant, LAYER_COUNT_NAME);
     for (size_t k = 0; k < m->key_count; k++) {
         if (has_single_values(&m->keys[k]))
-            known[count++] = m->keys[k].name;
+            suggest_try(&meant, m->keys[k].name);
         if (m->keys[k].layers_key)
-            known[count++] = m->keys[k].layers_key;
+            suggest_try(&meant, m->keys[k].layers_key);
     }
-    for (size_t i = 0; i < count; i++)
-        good |= strcmp(known[i], name) == 0;
-    OWNED char *hint = good ? NULL : suggest_hint(name, known, count);
-    if (hint)
-        problem_at_value(r, node, "the model space has no key \"%s\" to sample by%s", name, hint);
-    free(known);
+    if (!meant.is_same)
+        problem_at_value(r, node, "the model space has no key \"%s\" to sample by%s", name, suggest_hint(&meant));
 }
 
 static void read_each_values(const struct reading *r, const struct toml_node *node, struct space_sample *s)

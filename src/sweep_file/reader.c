@@ -143,11 +143,11 @@ static void unknown_profile(const struct reading *common, const char *name, stru
     OWNED_BUFFER list = BUFFER_INIT;
     for (const struct embedded_file *f = NULL; (f = embedded_next("profiles/", f));)
         string_list_add(&names, embedded_stem(f));
-    const char *near = suggest_nearest(name, (const char *const *)names.items, names.count);
+    struct suggestion meant = SUGGEST(name, i, names.count, names.items[i]);
     for (size_t i = 0; i < names.count; i++)
         buffer_printf(&list, "%s%s", i ? ", " : "", names.items[i]);
-    if (near)
-        problems_add(common->problems, at, "there is no profile \"%s\"; did you mean \"%s\"?", name, near);
+    if (meant.near)
+        problems_add(common->problems, at, "there is no profile \"%s\"%s", name, suggest_hint(&meant));
     else
         problems_add(common->problems, at, "there is no profile \"%s\"; there are %s, or give the path of a file", name,
                      buffer_text(&list));
@@ -311,9 +311,9 @@ static bool own_direction(const struct reading *r, const struct listed_word *wor
     }
     if (problems_excused(r->problems, word->text))
         return false;
-    OWNED char *hint = hint_among(word->text, job->metrics, job->metric_count, sizeof *job->metrics);
-    if (*hint)
-        problems_add(r->problems, word->at, "objective: there is no metric \"%s\"%s", word->text, hint);
+    struct suggestion meant = SUGGEST(word->text, i, job->metric_count, job->metrics[i].name);
+    if (meant.near)
+        problems_add(r->problems, word->at, "objective: there is no metric \"%s\"%s", word->text, suggest_hint(&meant));
     else
         problems_add(r->problems, word->at,
                      "objective: the direction of \"%s\" is missing; write \"max:%s\" or \"min:%s\"", word->text,

@@ -140,6 +140,3 @@ struct entries {
 
 /* The place for the entry of that name; NULL after a complaint: it is there. */
 void *entry_slot(const struct reading *r, const struct toml_node *node, const char *name, const struct entries *kind);
-
-/* "; did you mean "x"?" of the items, which begin with a name, "" when none is near. The caller's. */
-char *hint_among(const char *name, const void *items, size_t count, size_t size);

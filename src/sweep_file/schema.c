@@ -237,8 +237,8 @@ int check_choice(const struct reading *r, const struct toml_node *string, const 
     OWNED_BUFFER list = BUFFER_INIT;
     for (size_t i = 0; i < count; i++)
         buffer_printf(&list, "%s\"%s\"", i == 0 ? "" : i + 1 == count ? " or " : ", ", choices[i]);
-    OWNED char *hint = suggest_hint(string->text, choices, count);
-    problem_at_value(r, string, "%s must be %s%s", string->key, buffer_text(&list), hint);
+    struct suggestion meant = SUGGEST(string->text, i, count, choices[i]);
+    problem_at_value(r, string, "%s must be %s%s", string->key, buffer_text(&list), suggest_hint(&meant));
     return -1;
 }
 
@@ -422,14 +422,6 @@ static void entry_read(const struct reading *r, const struct toml_node *node, co
     memcpy(item + kind->at, &at, sizeof at);
 }
 
-char *hint_among(const char *name, const void *items, size_t count, size_t size)
-{
-    OWNED const char **names = xcalloc(count, sizeof *names);
-    for (size_t i = 0; i < count; i++)
-        memcpy(&names[i], (const char *)items + i * size, sizeof *names);
-    return suggest_hint(name, names, count);
-}
-
 #define KEYS_LISTED 20
 
 /* --- what is said of a key that its table does not have --- */
@@ -460,12 +452,9 @@ static char *said_elsewhere(const struct schema *s, const char *said, size_t *me
 
 static char *nearest(const struct schema *s, const char *name, size_t *meant)
 {
-    const char *names[KEYS_MOST];
-    for (size_t i = 0; i < s->count; i++)
-        names[i] = s->keys[i].name;
-    const char *near = suggest_nearest(name, names, s->count);
-    *meant = near ? find_key(s, near) : s->count;
-    return near ? xasprintf("; did you mean \"%s\"?", near) : NULL;
+    struct suggestion key = SUGGEST(name, i, s->count, s->keys[i].name);
+    *meant = key.near ? find_key(s, key.near) : s->count;
+    return key.near ? xstrdup(suggest_hint(&key)) : NULL;
 }
 
 /* A table of that name is no home of a value. */

@@ -12,6 +12,7 @@
 #include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/suggest.h"
 
 #define LARGEST_COUNT INT64_MAX
 #define MOST_VALUES 1000000 /* that are written out */
@@ -654,9 +655,9 @@ static void check_word(const struct reading *r, const struct listed_word *word, 
     if (sweep_in_profile(r->sweep, &word->at) || problems_excused(r->problems, word->text) ||
         word_list_has(known, word->text) || (dot && word_list_has(known, dot + 1)))
         return;
-    OWNED char *hint = hint_among(word->text, known->items, known->count, sizeof *known->items);
-    if (*hint)
-        problems_add(r->problems, word->at, "no section has a key \"%s\"%s", word->text, hint);
+    struct suggestion meant = SUGGEST(word->text, i, known->count, known->items[i].text);
+    if (meant.near)
+        problems_add(r->problems, word->at, "no section has a key \"%s\"%s", word->text, suggest_hint(&meant));
 }
 
 static void check_words(const struct reading *r, const struct word_list *keys)
@@ -705,11 +706,12 @@ static bool is_derived(const struct sweep *s, const char *name)
 static void unknown_listed(const struct reading *r, const struct word_list *keys, const char *list,
                            const struct listed_word *word)
 {
-    OWNED char *hint = xstrdup("");
-    for (int k = 0; k < SECTION_COUNT && !*hint; k++)
-        text_replace(&hint, hint_among(word->text, keys[k].items, keys[k].count, sizeof *keys[k].items));
+    struct suggestion meant = {0};
+    for (int k = 0; k < SECTION_COUNT && !meant.near; k++)
+        meant = SUGGEST(word->text, i, keys[k].count, keys[k].items[i].text);
     if (!problems_excused(r->problems, word->text))
-        problems_add(r->problems, word->at, "%s: no section has a key \"%s\"%s", list, word->text, hint);
+        problems_add(r->problems, word->at, "%s: no section has a key \"%s\"%s", list, word->text,
+                     suggest_hint(&meant));
 }
 
 /* The key that a word of `list` names. False after a complaint: no section has it, with what may be meant, or several

@@ -1,12 +1,8 @@
 #include "util/suggest.h"
 
 #include <ctype.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
-
-#include "util/memory.h"
-
-#define LONGEST_WORD 64
 
 static bool same(char a, char b)
 {
@@ -23,9 +19,9 @@ static size_t smallest(size_t a, size_t b, size_t c)
 static size_t distance(const char *a, const char *b)
 {
     size_t rows = strlen(a), columns = strlen(b);
-    if (rows > LONGEST_WORD || columns > LONGEST_WORD)
-        return LONGEST_WORD;
-    size_t d[LONGEST_WORD + 1][LONGEST_WORD + 1];
+    if (rows > SUGGEST_BYTES || columns > SUGGEST_BYTES)
+        return SUGGEST_BYTES;
+    size_t d[SUGGEST_BYTES + 1][SUGGEST_BYTES + 1];
     for (size_t i = 0; i <= rows; i++)
         d[i][0] = i;
     for (size_t j = 0; j <= columns; j++)
@@ -41,25 +37,32 @@ static size_t distance(const char *a, const char *b)
     return d[rows][columns];
 }
 
-const char *suggest_nearest(const char *word, const char *const *candidates, size_t count)
+struct suggestion suggest_for(const char *word)
 {
-    size_t limit = strlen(word) / 3;
-    limit = limit < 1 ? 1 : limit > 3 ? 3 : limit;
-    const char *best = NULL;
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(word, candidates[i]);
-        if (d <= limit && d < strlen(word)) {
-            best = candidates[i];
-            limit = d ? d - 1 : 0;
-            if (d == 0)
-                break;
-        }
-    }
-    return best;
+    const size_t length = strlen(word), third = length / 3, most = third < 1 ? 1 : third > 3 ? 3 : third;
+    return (struct suggestion){.word = word, .below = most < length ? most + 1 : length};
 }
 
-char *suggest_hint(const char *word, const char *const *candidates, size_t count)
+void suggest_try(struct suggestion *s, const char *name)
 {
-    const char *near = suggest_nearest(word, candidates, count);
-    return near ? xasprintf("; did you mean \"%s\"?", near) : xstrdup("");
+    if (s->is_same)
+        return;
+    s->is_same = strcmp(s->word, name) == 0;
+    const size_t d = s->is_same || s->below == 0 ? 0 : distance(s->word, name);
+    if (s->is_same || d < s->below) {
+        s->near = name;
+        s->below = d;
+    }
+}
+
+const char *suggest_between(struct suggestion *s, const char *before, const char *after)
+{
+    if (s->near)
+        snprintf(s->hint, sizeof s->hint, "%s%s%s", before, s->near, after);
+    return s->hint;
+}
+
+const char *suggest_hint(struct suggestion *s)
+{
+    return suggest_between(s, "; did you mean \"", "\"?");
 }

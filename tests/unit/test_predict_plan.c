@@ -250,16 +250,15 @@ TEST_ROWS(devices_carried__datasheets__their_figures, (const char *name; double 
     assert_float_equal(d->link_bytes_per_s / 1e9, row->link, 0.01 * row->link);
 }
 
-TEST(device_nearest__of_another_maker__none)
+TEST_ROWS(device_suggest_for__of_another_maker__none, (const char *word, *near;), {"K100", ""}, {"M4", ""},
+          {"Z100", ""}, {"R300", ""}, {"AMD MI4", ""}, {"v4", ""}, {"H1000", "H100"}, {"NVIDIA H10", "H100"},
+          {"MI35OX", "MI350X"}, {"Guadi-3", "Gaudi-3"})
 {
     const char *const names[] = {"H100", "A100-80GB", "T4", "TPU-v5e", "MI350X", "B200", "Gaudi-3", "Trainium3"};
-    const char *const of_others[] = {"K100", "M4", "Z100", "R300", "AMD MI4", "v4"};
-    for (size_t i = 0; i < LENGTH(of_others); i++)
-        assert_null(device_nearest(of_others[i], names, LENGTH(names)));
-    assert_string_equal(device_nearest("H1000", names, 1), "H100");
-    assert_string_equal(device_nearest("NVIDIA H10", names, 1), "H100");
-    assert_string_equal(device_nearest("MI35OX", names, 5), "MI350X");
-    assert_string_equal(device_nearest("Guadi-3", names, 8), "Gaudi-3");
+    struct suggestion meant = device_suggest_for(row->word);
+    for (size_t i = 0; i < LENGTH(names); i++)
+        device_suggest_try(&meant, names[i]);
+    assert_string_equal(suggest_between(&meant, "", ""), row->near);
 }
 
 /* The rates that a pod of 256 sends into the data centre, and a host of four chips. */

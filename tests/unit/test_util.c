@@ -123,13 +123,14 @@ TEST(utf8__overlong_and_surrogates__invalid)
 
 TEST(suggest__near_and_far__nearest_or_none)
 {
-    static const char *const words[] = {"timeout", "command", "environment"};
-    assert_string_equal(suggest_nearest("tiemout", words, 3), "timeout");
-    assert_string_equal(suggest_nearest("comand", words, 3), "command");
-    assert_null(suggest_nearest("zzz", words, 3));
+    static const char *const words[] = {"timeout", "command", "environment", "Command", "x"};
+    assert_string_equal(SUGGEST("tiemout", i, 3, words[i]).near, "timeout");
+    assert_null(SUGGEST("zzz", i, 3, words[i]).near);
     /* Nothing of the word would be left. */
-    assert_null(suggest_nearest("a", (const char *const[]){"x"}, 1));
-    assert_string_equal(suggest_nearest("X", (const char *const[]){"x"}, 1), "x");
+    assert_null(SUGGEST("a", i, 1, words[4]).near);
+    assert_string_equal(SUGGEST("X", i, 1, words[4]).near, "x");
+    assert_string_equal(SUGGEST("Comand", i, 4, words[i]).near, "command");
+    assert_true(SUGGEST("Command", i, 4, words[i]).is_same);
 }
 
 TEST(error__lines_and_context__kept_and_cut)
