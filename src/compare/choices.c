@@ -86,8 +86,7 @@ static struct record *read_records(const struct side_candidate *all, const struc
                 (struct record){all[i].side, contests[c].half, all[i].setting, all[i].cost - mean, 1};
         }
     }
-    if (n)
-        qsort(records, n, sizeof *records, by_setting);
+    array_sort(records, n, by_setting);
     *joined = 0;
     for (size_t i = 0; i < n; i++) {
         struct record *last = *joined ? &records[*joined - 1] : NULL;

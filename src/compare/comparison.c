@@ -277,8 +277,7 @@ static void pair_jobs(struct pairing *p)
     const struct placed *all = p->placed;
     const struct compared_job *jobs = p->jobs->jobs;
     uint32_t group = 0;
-    if (p->placed_count)
-        qsort(p->placed, p->placed_count, sizeof *p->placed, by_place);
+    array_sort(p->placed, p->placed_count, by_place);
     for (size_t i = 0; i < p->placed_count;) {
         const size_t from = i;
         group += from > 0 && compared_identity_order(&all[from - 1].rest, &all[from].rest) != 0;

@@ -308,11 +308,7 @@ static void add_device(struct device_pool *p, struct device_set *set, size_t dev
     set->items[set->count++] = (uint16_t)device;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint16_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
+BY_NUMBER(by_number, uint16_t, [0])
 
 static void take_on(struct device_pool *p, size_t node, size_t wanted, const struct device_set *avoid,
                     struct device_set *set)
@@ -355,7 +351,7 @@ bool device_pool_take(struct device_pool *p, struct device_gang wanted, const st
         take_on(p, node, is_whole(p, wanted) ? any[node] : wanted.each, avoid, &set);
         good[node] = any[node] = 0;
     }
-    qsort(set.items, set.count, sizeof *set.items, by_number);
+    array_sort(set.items, set.count, by_number);
     p->used += set.count;
     *out = set;
     return true;

@@ -188,11 +188,7 @@ void document_leaves(const struct doc *d, void (*found)(void *context, const cha
 
 /* --- one spelling --- */
 
-static int by_key(const void *a, const void *b)
-{
-    const struct doc_node *const *left = a, *const *right = b;
-    return strcmp((*left)->key, (*right)->key);
-}
+BY_TEXT(by_key, struct doc_node *const, [0] -> key)
 
 static void add_canonical(const struct doc_node *n, struct buffer *out)
 {
@@ -200,7 +196,7 @@ static void add_canonical(const struct doc_node *n, struct buffer *out)
     for (size_t i = 0; i < n->count; i++)
         sorted[i] = &n->children[i];
     if (n->kind == DOC_TABLE)
-        qsort(sorted, n->count, sizeof(*sorted), by_key);
+        array_sort(sorted, n->count, by_key);
     if (n->anchor)
         buffer_printf(out, "&%s ", n->anchor);
     buffer_printf(out, "%d", (int)n->kind);

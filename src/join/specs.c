@@ -478,7 +478,7 @@ static int by_blocks(const void *a, const void *b)
 static void compare_rows(struct cutting *c)
 {
     size_t kept = 0, first = 0; /* the first of one identity */
-    qsort(c->rows, c->row_count, sizeof *c->rows, by_identity);
+    array_sort(c->rows, c->row_count, by_identity);
     for (size_t i = 0; i < c->row_count; i++) {
         struct block_row row = c->rows[i];
         if (kept == 0 || c->rows[first].group != row.group || !same_hash(&c->rows[first].identity, &row.identity))
@@ -497,7 +497,7 @@ static void compare_rows(struct cutting *c)
 static void note_runs(struct cutting *c)
 {
     const size_t keys = c->names->key_count;
-    qsort(c->rows, c->row_count, sizeof *c->rows, by_blocks);
+    array_sort(c->rows, c->row_count, by_blocks);
     for (size_t i = c->row_count; i-- > 0;) {
         struct row_run *run = &c->runs[c->rows[i].block * keys + c->rows[i].group];
         *run = (struct row_run){i, run->count + 1};

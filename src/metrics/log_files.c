@@ -109,8 +109,7 @@ void log_files_each(const char *directory, const char *but, void (*take)(const c
     struct found_logs l = {.but = but && stat(but, &status) == 0 ? &status : NULL};
     if (directory)
         find_files(&l, job_directory_list(AT_FDCWD, directory), directory, 0);
-    if (l.count)
-        qsort(l.items, l.count, sizeof *l.items, by_time);
+    array_sort(l.items, l.count, by_time);
     for (size_t i = 0; i < l.count; i++) {
         take(l.items[i].path, context);
         free(l.items[i].path);

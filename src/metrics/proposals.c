@@ -635,8 +635,7 @@ static void judge(struct proposal_list *l)
 
 static void sort(struct proposal_list *l)
 {
-    if (l->count)
-        qsort(l->items, l->count, sizeof *l->items, compare_proposals);
+    array_sort(l->items, l->count, compare_proposals);
     for (size_t i = 0; i < l->count; i++)
         l->items[i].second = i > 0 && l->items[i].metric == l->items[i - 1].metric && !l->items[i - 1].is_mixed;
 }

@@ -85,11 +85,7 @@ void quantile_sketch_add(struct quantile_sketch *q, double value)
     q->fresh[q->fresh_count++] = value;
 }
 
-static int compare_values(const void *a, const void *b)
-{
-    const struct weighted_value *left = a, *right = b;
-    return (left->value > right->value) - (left->value < right->value);
-}
+BY_NUMBER(compare_values, struct weighted_value, ->value)
 
 double quantile_sketch_at(const struct quantile_sketch *q, double share)
 {
@@ -103,7 +99,7 @@ double quantile_sketch_at(const struct quantile_sketch *q, double share)
             values[count++] = (struct weighted_value){q->levels[level][i], (int64_t)1 << level};
         total += q->levels[level] ? (int64_t)SIZE << level : 0;
     }
-    qsort(values, count, sizeof *values, compare_values);
+    array_sort(values, count, compare_values);
     const int64_t rank = (int64_t)(share * (double)(total - 1) + 0.5);
     size_t i = 0;
     for (int64_t below = values[0].weight; below <= rank && i + 1 < count; below += values[i].weight)

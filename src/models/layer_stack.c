@@ -96,11 +96,7 @@ void multiset_unrank(const struct multiset_table *t, uint64_t rank, unsigned siz
     counts[t->kinds - 1] = (uint16_t)left;
 }
 
-static int compare_unsigned(const void *a, const void *b)
-{
-    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-    return (x > y) - (x < y);
-}
+BY_NUMBER(compare_unsigned, unsigned, [0])
 
 /* Sorted, the caller's; NULL with `e` filled when a value is out of 1 … limit or appears twice. */
 static unsigned *sorted_values(const struct number_list *set, const char *what, unsigned limit, struct error *e)
@@ -108,7 +104,7 @@ static unsigned *sorted_values(const struct number_list *set, const char *what, 
     unsigned *values = xreallocarray(NULL, set->count + 1, sizeof *values);
     if (set->count > 0)
         memcpy(values, set->values, set->count * sizeof *values);
-    qsort(values, set->count, sizeof *values, compare_unsigned);
+    array_sort(values, set->count, compare_unsigned);
     for (size_t i = 0; i < set->count; i++) {
         const char *problem = values[i] < 1 || values[i] > limit    ? "is out of bounds"
                               : i > 0 && values[i] == values[i - 1] ? "is given twice"

@@ -162,8 +162,7 @@ static int walk(struct drawing *d, struct error *e)
         if (rc > 0)
             keep_pick(d, pick);
     }
-    if (d->heap_count > 0)
-        qsort(d->heap, d->heap_count, sizeof *d->heap, compare_picks);
+    array_sort(d->heap, d->heap_count, compare_picks);
     for (size_t i = 0; i < d->heap_count; i++)
         found(d, model_cursor_seek(d->cursor, d->heap[i].rank));
     return 0;

@@ -151,7 +151,7 @@ static void find_levels(struct html_data *d, struct html_column *c)
         if (c->values[i].text)
             order[count++] = (struct ranked){&c->values[i], i};
     }
-    qsort(order, count, sizeof *order, by_value);
+    array_sort(order, count, by_value);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || by_value(&order[i - 1], &order[i]) != 0) {
             c->level_texts = arena_grow(&d->blocks, c->level_texts, c->level_count, sizeof *c->level_texts);
@@ -585,7 +585,7 @@ size_t *html_best_first(const struct html_data *d)
         double value = d->jobs[i].objective;
         jobs[i] = (struct ranked_job){!isfinite(value) ? -INFINITY : d->maximise ? value : -value, i};
     }
-    qsort(jobs, d->job_count, sizeof *jobs, by_rank);
+    array_sort(jobs, d->job_count, by_rank);
     for (size_t i = 0; i < d->job_count; i++)
         order[i] = jobs[i].row;
     return order;

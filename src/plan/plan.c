@@ -283,8 +283,7 @@ static int by_mark_and_jobs(const void *a, const void *b)
 static cJSON *list_reasons(struct planner *p)
 {
     cJSON *list = cJSON_CreateArray();
-    if (p->reason_count)
-        qsort(p->reasons, p->reason_count, sizeof *p->reasons, by_mark_and_jobs);
+    array_sort(p->reasons, p->reason_count, by_mark_and_jobs);
     for (size_t i = 0; i < p->reason_count; i++) {
         cJSON *item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "mark", plan_mark_names[p->reasons[i].mark]);
@@ -622,8 +621,7 @@ static int open_recorded(struct planner *p, struct error *e)
     if (db_prepare(r->db, lookup, &p->lookup, e) < 0 || db_prepare(r->db, lookup_at, &p->lookup_at, e) < 0 ||
         value_changes_open(r->space, r->db, &p->changes, e) < 0 || formers_find(r->space, r->db, FORMERS_WAS, f, e) < 0)
         return -1;
-    if (f->count)
-        qsort(f->items, f->count, sizeof *f->items, by_now);
+    array_sort(f->items, f->count, by_now);
     return 0;
 }
 

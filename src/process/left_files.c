@@ -107,8 +107,7 @@ static struct left_files list_files(const char *job_dir, const struct keep_rules
     struct left_files all = {NULL, 0};
     int64_t bytes = 0;
     walk_files(job_dir, add_file, &all);
-    if (all.count > 0)
-        qsort(all.items, all.count, sizeof *all.items, by_size);
+    array_sort(all.items, all.count, by_size);
     for (size_t i = 0; i < all.count; i++) {
         struct left_file *f = &all.items[i];
         if (matches(rules->own.items, rules->own.count, f->name))

@@ -113,11 +113,7 @@ static bool has_environment(pid_t pid)
     return rest && strtoull(rest, NULL, 10) != 0;
 }
 
-static int by_pid(const void *a, const void *b)
-{
-    pid_t left = ((const struct process_entry *)a)->pid, right = ((const struct process_entry *)b)->pid;
-    return (left > right) - (left < right);
-}
+BY_NUMBER(by_pid, struct process_entry, ->pid)
 
 void process_table_free(struct process_table *t)
 {
@@ -178,8 +174,7 @@ void process_table_read(struct process_table *t)
     if (outcome == READ_FAILED)
         process_table_free(t);
     t->unread = outcome == READ_FAILED;
-    if (t->count)
-        qsort(t->entries, t->count, sizeof *t->entries, by_pid);
+    array_sort(t->entries, t->count, by_pid);
     mark_just_ended(t, &before);
     process_table_free(&before);
 }

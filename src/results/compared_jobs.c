@@ -187,7 +187,7 @@ static void mark_twins(struct compared_jobs *all, enum section_kind kind)
         labels[k] = s->keys[k].is_label;
     for (size_t i = 0; i < s->spec_count; i++)
         specs[i] = compared_spec_identity(all, kind, i, labels);
-    qsort(specs, s->spec_count, sizeof *specs, by_identity);
+    array_sort(specs, s->spec_count, by_identity);
     for (size_t i = 1; i < s->spec_count; i++)
         twins |= by_identity(&specs[i - 1], &specs[i]) == 0;
     for (size_t k = 0; k < s->key_count; k++)
@@ -267,11 +267,7 @@ static int read_jobs(struct db *db, const char *sql, struct sql_values values, s
     return rc;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+BY_NUMBER(by_id, int64_t, [0])
 
 /* The specs of a section, and their index in each job. Neighbours often have one, or one after the other. */
 static void index_specs(struct job_reading *r, enum section_kind kind)
@@ -286,7 +282,7 @@ static void index_specs(struct job_reading *r, enum section_kind kind)
             *array_add(section->ids, section->spec_count) = of_job[i];
         }
     if (!is_ascending)
-        qsort(section->ids, section->spec_count, sizeof *section->ids, by_id);
+        array_sort(section->ids, section->spec_count, by_id);
     for (size_t i = 0; i < section->spec_count; i++)
         if (i == 0 || section->ids[i] != section->ids[count - 1])
             section->ids[count++] = section->ids[i];

@@ -347,8 +347,7 @@ int64_t starter_count_same(struct starter *s, int64_t *different)
 {
     int64_t same = 0;
     *different = 0;
-    if (s->given_count > 0)
-        qsort(s->given, s->given_count, sizeof *s->given, compare_given);
+    array_sort(s->given, s->given_count, compare_given);
     for (size_t i = 0, next; i < s->given_count; i = next) {
         int64_t jobs = 1;
         for (next = i + 1;

@@ -339,11 +339,7 @@ static bool is_further_replicate(struct candidate_loading *l, int64_t job_id)
     return true;
 }
 
-static int compare_by_id(const void *a, const void *b)
-{
-    const struct candidate_job *x = a, *y = b;
-    return (x->job_id > y->job_id) - (x->job_id < y->job_id);
-}
+BY_NUMBER(compare_by_id, struct candidate_job, ->job_id)
 
 static struct candidate_job *find_job(struct candidate_job *jobs, size_t count, int64_t job_id)
 {
@@ -398,9 +394,8 @@ static void finish_set(struct candidate_loading *l)
     set->by_job = xcalloc(s->count + 1, sizeof *set->by_job);
     for (size_t i = 0; i < s->count; i++)
         set->by_job[i] = (struct candidate_job){set->job_ids[i], i, false};
-    qsort(set->by_job, s->count, sizeof *set->by_job, compare_by_id);
-    if (set->replicate_count)
-        qsort(set->replicates, set->replicate_count, sizeof *set->replicates, compare_by_id);
+    array_sort(set->by_job, s->count, compare_by_id);
+    array_sort(set->replicates, set->replicate_count, compare_by_id);
     join_the_lonely(l);
     s->group_count = l->numbers[GROUPS].count;
     s->configuration_count = l->numbers[CONFIGURATIONS].count;

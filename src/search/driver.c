@@ -74,11 +74,7 @@ struct past_event {
     struct search_outcome outcome; /* that was told */
 };
 
-static int compare_events(const void *a, const void *b)
-{
-    const struct past_event *x = a, *y = b;
-    return (x->sequence > y->sequence) - (x->sequence < y->sequence);
-}
+BY_NUMBER(compare_events, struct past_event, ->sequence)
 
 /* The strategy decides again as it did. If it does not (rows were deleted, say), what was done counts. */
 static void repeat_decision(struct search *search, const struct past_event *t)
@@ -115,8 +111,7 @@ int past_repeat(const struct past_request *request, struct past_candidate *out, 
                 *array_add(events, count) = event;
         }
     }
-    if (count > 0)
-        qsort(events, count, sizeof *events, compare_events);
+    array_sort(events, count, compare_events);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         const struct past_event *event = &events[i];
         struct past_candidate *c = &out[event->candidate];

@@ -568,11 +568,7 @@ static int place_jobs(struct replay_loading *l, struct error *e)
     return rc;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const struct measured_job *x = a, *y = b;
-    return (x->id > y->id) - (x->id < y->id);
-}
+BY_NUMBER(by_id, struct measured_job, ->id)
 
 static struct measured_job *find_job(const struct replay_loading *l, int64_t id)
 {
@@ -610,8 +606,7 @@ static int load_candidates(struct replay_loading *l, struct error *e)
                                               .equal_batch = true};
     if (candidates_load(&request, &out->set, e) < 0)
         return -1;
-    if (l->count > 0)
-        qsort(l->jobs, l->count, sizeof *l->jobs, by_id);
+    array_sort(l->jobs, l->count, by_id);
     out->outcomes = xcalloc(out->set.space.count + 1, sizeof *out->outcomes);
     for (size_t i = 0; i < out->set.space.count; i++)
         out->outcomes[i] = find_job(l, out->set.job_ids[i])->outcome;

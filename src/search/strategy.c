@@ -130,8 +130,7 @@ static int compare_ranks(const void *a, const void *b)
 size_t *ranked(struct rank *ranks, size_t count)
 {
     size_t *items = xcalloc(count + 1, sizeof *items);
-    if (count > 0)
-        qsort(ranks, count, sizeof *ranks, compare_ranks);
+    array_sort(ranks, count, compare_ranks);
     for (size_t i = 0; i < count; i++)
         items[i] = ranks[i].item;
     free(ranks);

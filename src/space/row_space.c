@@ -240,11 +240,7 @@ int64_t row_space_find(const struct row_space *r, enum section_kind section, int
     return r->sections[section].patterns[s->pattern].first + (int64_t)s->index;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+BY_NUMBER(by_rank, int64_t, [0])
 
 /* Limits the built space to these combinations, `count` times SECTION_COUNT numbers of row_space_add: match_open,
  * counts and rules then look at each of them once, and at no other of the product. Once. */
@@ -259,7 +255,7 @@ static void row_space_limit(const struct row_space *r, struct space *space, cons
         }
         space->job_ranks[n] = combination_rank(space->counts, rows);
     }
-    qsort(space->job_ranks, count, sizeof *space->job_ranks, by_rank);
+    array_sort(space->job_ranks, count, by_rank);
     size_t kept = 0;
     for (size_t n = 0; n < count; n++)
         if (n == 0 || space->job_ranks[n] != space->job_ranks[n - 1])

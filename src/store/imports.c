@@ -144,8 +144,7 @@ static int load_rows(struct import_store *s, struct error *e)
         *array_add(s->old, s->old_count) =
             (struct old_row){hash_bytes(reference, strlen(reference)), stmt_int(q, 1), stmt_int(q, 2), false};
     }
-    if (s->old_count)
-        qsort(s->old, s->old_count, sizeof *s->old, by_reference);
+    array_sort(s->old, s->old_count, by_reference);
     return rc;
 }
 

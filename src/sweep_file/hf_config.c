@@ -333,10 +333,7 @@ static int read_rest(struct hf_reading *r)
 
 /* --- the whole --- */
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+BY_TEXT(compare_names, char *const, [0])
 
 /* Names of the types of both tables, in alphabetical order; `usable`: of those that a file may have, each once. The
  * caller's. */
@@ -352,8 +349,7 @@ static const char **type_names(const struct hf_type_table *own, const struct hf_
             if (!usable || (type->family && !type->refused && hf_type_find(own, carried, type->name) == type))
                 *array_add(names, *count) = type->name;
         }
-    if (names)
-        qsort(names, *count, sizeof *names, compare_names);
+    array_sort(names, *count, compare_names);
     return names;
 }
 

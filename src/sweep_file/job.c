@@ -273,18 +273,13 @@ static void read_job_file(const struct reading *r, struct found *found)
     }
     check_path(r, path, &f);
     check_content(r, found->table, &f);
-    if (f.change_count)
-        qsort(f.changes, f.change_count, sizeof *f.changes, by_change);
+    array_sort(f.changes, f.change_count, by_change);
     *arena_add(r->arena, job->files, job->file_count) = f;
 }
 
 static const struct schema schema_job_file = {SCHEMA("[[job.file]]", KEYS_OF_JOB_FILE), read_job_file};
 
-static int by_path(const void *a, const void *b)
-{
-    const struct job_file *left = a, *right = b;
-    return strcmp(left->path, right->path);
-}
+BY_TEXT(by_path, struct job_file, ->path)
 
 /* --- all of it --- */
 
@@ -320,8 +315,7 @@ const struct schema schema_job = {SCHEMA("[job]", KEYS_OF_JOB)};
 void finish_job(struct job_config *job)
 {
     job->make_job_dir |= needs_job_dir(job);
-    if (job->file_count)
-        qsort(job->files, job->file_count, sizeof *job->files, by_path);
+    array_sort(job->files, job->file_count, by_path);
 }
 
 /* --- [[fixture]] --- */

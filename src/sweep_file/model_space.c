@@ -316,8 +316,7 @@ static int compare_without_case(const void *a, const void *b)
 static void check_keys_once(const struct reading *r, const struct model_space_table *m)
 {
     struct word_list names = key_names(r, m);
-    if (names.count > 0)
-        qsort(names.items, names.count, sizeof *names.items, compare_without_case);
+    array_sort(names.items, names.count, compare_without_case);
     for (size_t i = 1; i < names.count; i++) {
         const struct listed_word *word = &names.items[i], *before = &names.items[i - 1];
         if (strcmp(word->text, before->text) == 0)

@@ -72,8 +72,7 @@ static int compare_words(const void *a, const void *b)
 
 void words_sort(struct word_list *list)
 {
-    if (list->count > 0)
-        qsort(list->items, list->count, sizeof *list->items, compare_words);
+    array_sort(list->items, list->count, compare_words);
 }
 
 void words_check_differ(const struct reading *r, const char *what, struct word_list *words)

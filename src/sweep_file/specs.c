@@ -574,8 +574,7 @@ static struct word_list section_keys(const struct reading *r, enum section_kind 
     for (struct axis_place at = AXES_OF(kind); sweep_next_axis(s, &at);)
         for (size_t k = 0; k < at.axis->key_count; k++)
             words_add(r, &all, at.axis->keys[k], at.axis->at);
-    if (all.count > 0)
-        qsort(all.items, all.count, sizeof *all.items, compare_columns);
+    array_sort(all.items, all.count, compare_columns);
     size_t kept = 0;
     for (size_t i = 0; i < all.count; i++)
         if (kept == 0 || strcmp(all.items[i].text, all.items[kept - 1].text) != 0)

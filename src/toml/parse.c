@@ -239,11 +239,7 @@ const struct toml_node *toml_child(const struct toml_node *table, const char *ke
     return FIND(i, table->child_count, strcmp(table->children[i].key, key) == 0, &table->children[i]);
 }
 
-static int by_key(const void *a, const void *b)
-{
-    const struct toml_node *const *x = a, *const *y = b;
-    return strcmp((*x)->key, (*y)->key);
-}
+BY_TEXT(by_key, struct toml_node *const, [0] -> key)
 
 void toml_add_key(const char *key, struct buffer *out)
 {
@@ -266,7 +262,7 @@ static void add_children(const struct toml_node *node, bool is_json, struct buff
     for (size_t i = 0; i < node->child_count; i++)
         children[i] = &node->children[i];
     if (is_table && is_json)
-        qsort(children, node->child_count, sizeof *children, by_key);
+        array_sort(children, node->child_count, by_key);
     buffer_add_text(out, is_wide ? "{ " : is_table ? "{" : "[");
     for (size_t i = 0; i < node->child_count; i++) {
         buffer_add_text(out, i == 0 ? "" : is_json ? "," : ", ");

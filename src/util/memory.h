@@ -58,6 +58,23 @@ void text_replace(char **text, char *with);
  * this. Capacities are powers of two, so none needs to be stored. Returns the array, moved if need be. */
 void *array_grow(void *array, size_t count, size_t element_bytes);
 
+/* Sorts it; it may be NULL when it has none. */
+#define array_sort(array, count, order) ((count) > 0 ? qsort(array, count, sizeof *(array), order) : (void)0)
+
+/* Defines such an order, by a number or a text of each element: `->id`, or `[0]` of what is one. */
+#define BY_NUMBER(name, type, of)                                                                                      \
+    static int name(const void *a, const void *b)                                                                      \
+    {                                                                                                                  \
+        const typeof(type) *x = a, *y = b;                                                                             \
+        return (x of > y of) - (x of < y of);                                                                          \
+    }
+#define BY_TEXT(name, type, of)                                                                                        \
+    static int name(const void *a, const void *b)                                                                      \
+    {                                                                                                                  \
+        const typeof(type) *x = a, *y = b;                                                                             \
+        return strcmp(x of, y of);                                                                                     \
+    }
+
 /* Such an array with room for one more element, which `count` then counts: where to put it. */
 #define array_add(array, count) ((array) = array_grow(array, count, sizeof *(array)), &(array)[(count)++])
 

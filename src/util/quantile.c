@@ -5,16 +5,11 @@
 
 #include "util/memory.h"
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+BY_NUMBER(by_value, double, [0])
 
 void sort_doubles(double *values, size_t count)
 {
-    if (count > 0)
-        qsort(values, count, sizeof *values, by_value);
+    array_sort(values, count, by_value);
 }
 
 double quantile(const double *sorted, size_t count, double share)

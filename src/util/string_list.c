@@ -57,8 +57,7 @@ static int by_value(const void *a, const void *b)
 
 void string_list_sort_values(struct string_list *l)
 {
-    if (l->count)
-        qsort(l->items, l->count, sizeof *l->items, by_value);
+    array_sort(l->items, l->count, by_value);
 }
 
 void string_list_free(struct string_list *l)
