@@ -25,19 +25,6 @@ static struct architecture gpt_of(int64_t layers, int64_t hidden, int64_t heads,
     return a;
 }
 
-/* As the checkpoints of gpt2 and t5-small have them, by what is so unless a key says otherwise. */
-TEST(architecture_count__nothing_but_the_shape__defaults_of_the_family)
-{
-    ASSERT_TOTAL("gpt2", gpt_of(12, 768, 12, 50257, 1024), (void)0, 124439808);
-    ASSERT_TOTAL("t5-small", shaped(ARCHITECTURE_T5, 6, 512, 8, 32128), (void)0, 60506624);
-}
-
-/* GPT-3 paper, table D.1: 174,600 million. */
-TEST(architecture_count__gpt3__within_a_thousandth)
-{
-    assert_true(fabs(count(gpt_of(96, 12288, 96, 50257, 2048), 1).total / 174600e6 - 1) < 1e-3);
-}
-
 struct llama_shape {
     const char *name;
     int64_t layers, hidden, heads, kv_heads, ffn, vocab;
@@ -54,46 +41,11 @@ static struct architecture llama(const struct llama_shape *s)
     return a;
 }
 
-/* PaLM: one key-value head, heads of 256 in a hidden size of 18432; 540.35 billion (arXiv 2204.02311). */
-TEST(architecture_count__heads_wider_than_hidden__palm)
-{
-    static const struct llama_shape palm = {"palm", 118, 18432, 48, 1, 73728, 256000, true, 540.35e9};
-    struct architecture a = llama(&palm);
-    a.head_dim = 256;
-    assert_true(fabs(count(a, 1).total / palm.total - 1) < 1e-4);
-}
-
 TEST(architecture_complete__latent_keys_without_a_rank__refused)
 {
     struct architecture a = gpt_of(2, 128, 4, 1000, 0);
     a.q_lora_rank = 16;
     FAILS_WITH_PART(architecture_complete(&a, &e), "need kv_lora_rank");
-}
-
-/* Mixtral 8x7B: 46.7 billion, of which a token passes 12.9 billion. */
-TEST(architecture_count__mixture_of_experts__total_and_active)
-{
-    static const struct llama_shape mixtral = {"mixtral", 32, 4096, 32, 8, 14336, 32000, false, 46702792704};
-    struct architecture a = llama(&mixtral);
-    set_experts(&a, 8, 2, 0);
-    struct architecture_parameters p = count(a, 1);
-    assert_true(p.total == mixtral.total);
-    assert_true(p.active == 12879925248.0);
-    assert_true(p.router == 32.0 * 4096 * 8);
-}
-
-TEST(architecture_count__leading_dense_layers_and_shared_expert__by_hand)
-{
-    struct architecture a = shaped(ARCHITECTURE_LLAMA, 3, 8, 2, 10);
-    a.ffn = 32;
-    set_experts(&a, 4, 2, 5);
-    a.shared_ffn = 6;
-    a.dense_layers = 1;
-    struct architecture_parameters p = count(a, 1);
-    assert_true(p.attention == 3 * 4 * 64);
-    assert_true(p.mlp == 3 * 8 * 32 + 2 * 3 * 8 * 6);
-    assert_true(p.experts == 2 * 4 * 3 * 8 * 5);
-    assert_true(p.active == p.total - p.experts / 2);
 }
 
 TEST(architecture_count__encoders__published_totals)

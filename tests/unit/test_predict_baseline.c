@@ -3,14 +3,6 @@
 #include "unit_test.h"
 #include "util/rng.h"
 
-TEST(memory_line_fit__two_points__the_line_through_them)
-{
-    struct memory_line line;
-    FAIL_IF(memory_line_fit((const double[]){2, 6}, (const double[]){10e9, 18e9}, 2, &line, &e));
-    assert_true(line.base_bytes == 6e9 && line.bytes_per_sample == 2e9);
-    assert_true(memory_line_bytes(&line, 10) == 26e9);
-}
-
 TEST_ROWS(memory_line_fit__no_line__refused_untouched, (double x[2], y[2]; size_t count), {{1, 1}, {2, 3}, 2},
           {{1, 2}, {3, 3}, 2}, {{1, 2}, {4, 3}, 2}, {{1}, {2}, 1}, {{0}, {0}, 0}, {{1, 2}, {1, NAN}, 2},
           {{-1, 2}, {1, 2}, 2})
@@ -48,16 +40,6 @@ TEST(baseline_compare__model_off_by_a_factor__model_wins)
         assert_false(c.baseline_wins);
         assert_true(c.model_error < (noisy ? 0.02 : 1e-12) && c.baseline_error > 0.05);
     }
-}
-
-/* The baseline of a run must not know the run. */
-TEST(baseline_compare__changing_utilisation__model_wins)
-{
-    const struct timed_run runs[] = {{1, 1, 1}, {2.1, 2, 1}, {3.9, 4, 1}};
-    struct baseline_comparison c;
-    FAIL_IF(baseline_compare(runs, 3, 10, &c, &e));
-    assert_false(c.baseline_wins);
-    assert_true(fabs(c.baseline_error - (0.5 + (1 - 1.5 / 4)) / 2) < 1e-12);
 }
 
 TEST(baseline_compare__senseless__refused)

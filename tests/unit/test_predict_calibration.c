@@ -40,21 +40,6 @@ TEST(calibrate__fewer_than_three__prior_stays)
     }
 }
 
-/* Without noise and with a weak prior the true weights come out. */
-TEST(calibrate__exact_measurements__true_weights)
-{
-    const struct calibration_prior prior = two_terms(100);
-    struct observation o[6];
-    for (size_t i = 0; i < 6; i++) {
-        double x0 = 1 + (double)i, x1 = 7 - (double)i * (double)i / 6;
-        o[i] = measured(x0, x1, 1.5 * x0 + 1.2 * x1);
-    }
-    struct calibration c = calibrated(&prior, o, 6, NULL);
-    assert_false(c.from_prior);
-    assert_true(fabs(c.weights[0] - 1.5) < 1e-4 && fabs(c.weights[1] - 1.2) < 1e-4);
-    assert_true(c.sigma < prior.sigma && c.broken == 0);
-}
-
 /* A single term against the closed form c = (Σ z + λ) / (Σ z² + λ). */
 TEST(calibrate__one_term__closed_form_of_the_ridge)
 {
@@ -78,14 +63,6 @@ TEST(calibrate__negative_solution__held_at_zero)
     const struct observation o[] = {measured(1, 1, 1), measured(2, 1, 3), measured(3, 1, 5), measured(4, 1, 7)};
     struct calibration c = calibrated(&prior, o, 4, NULL);
     assert_true(c.weights[1] == 0 && fabs(c.weights[0] - 1.3322) < 1e-3);
-}
-
-TEST(calibrate__weight_of_zero__stays_zero)
-{
-    struct calibration_prior prior = two_terms(1);
-    prior.weights[1] = 0;
-    const struct observation o[] = {measured(1, 9, 1.1), measured(2, 1, 2.2), measured(3, 5, 3.3)};
-    assert_true(calibrated(&prior, o, 3, NULL).weights[1] == 0);
 }
 
 TEST(calibrate__run_three_times_as_slow__reported_and_left_out)

@@ -68,21 +68,6 @@ TEST(flops_per_step__palm__its_mfu)
     assert_close(f.model / f.tokens * 238.3e3 / (6144 * 275e12), 0.462, 0.005);
 }
 
-TEST(flops_per_token__causal_convention__half_the_attention_of_decoders_alone)
-{
-    for (int family = ARCHITECTURE_GPT; family < ARCHITECTURE_FAMILY_END; family++) {
-        bool of_images = family == ARCHITECTURE_VIT;
-        struct architecture a = shaped((enum architecture_family)family, 2, 64, 4, of_images ? 0 : 100);
-        a.image = of_images ? 32 : 0;
-        a.patch = of_images ? 16 : 0;
-        struct token_flops full = token_of(a, PLANNED(.sequence = 128), ATTENTION_FULL);
-        struct token_flops causal = token_of(a, PLANNED(.sequence = 128), ATTENTION_CAUSAL);
-        double expected = family == ARCHITECTURE_BERT || of_images ? 1 : family == ARCHITECTURE_T5 ? 5.0 / 6 : 0.5;
-        assert_close(causal.attention / full.attention, expected, 1e-12);
-        assert_true(causal.matrices == full.matrices && causal.head == full.head);
-    }
-}
-
 /* A classifier reads one token of each sequence; no logits of the vocabulary are computed. */
 TEST(flops_per_token__encoder_with_classes__no_vocabulary)
 {
@@ -125,28 +110,6 @@ TEST(flops_per_step__recompute_modules__what_they_have)
         PLAN(plan, .sequence = (int64_t)s, .modules = cases[i].modules, .recompute = RECOMPUTE_SELECTIVE);
         assert_close(step_of(a, plan, ATTENTION_CAUSAL).recompute, s * cases[i].expected, 1e-12);
     }
-}
-
-/* Projections, and the chunked scan of arXiv 2405.21060, section 6.3; attention in one layer of four. */
-TEST(flops_per_token__hybrid_stack__by_hand)
-{
-    const double h = 256, u = 512, N = 64, g = 2, n = 8, Q = 32, s = 1024, f = 1024;
-    struct architecture a = sized(4, h, 4, 1000);
-    PLAN(plan, .sequence = (int64_t)s);
-    a.hybrid_pattern = "MM*-";
-    a.mixer_state = (int64_t)N;
-    a.mixer_groups = (int64_t)g;
-    a.mixer_chunk = (int64_t)Q;
-    const struct token_flops t = token_of(a, plan, ATTENTION_FULL);
-    double scan = 2 * Q * (g * N + u) + 4 * N * u + 2 * 4 * (u + 2 * g * N);
-    assert_close(t.matrices, 2 * (2 * (h * (2 * u + 2 * g * N + n) + u * h) + 4 * h * h + 2 * h * f), 1e-12);
-    assert_close(t.attention, 4 * s * h, 1e-12);
-    assert_close(t.scan, 2 * scan, 1e-12);
-    assert_close(step_of(a, BUT(plan, it.recompute = RECOMPUTE_SELECTIVE), ATTENTION_FULL).recompute, s * t.attention,
-                 1e-12);
-    const struct step_flops full = step_of(a, BUT(plan, it.recompute = RECOMPUTE_FULL), ATTENTION_FULL);
-    assert_close(full.recompute, s * (t.matrices + t.attention + t.scan), 1e-12);
-    assert_close(full.model, 3 * s * (t.matrices + t.attention + t.scan + t.head), 1e-12);
 }
 
 TEST(flops_per_token__other_mixers__by_hand)
@@ -223,18 +186,6 @@ TEST(flops_per_token__packed_documents__see_themselves)
     assert_close(parts.attention, whole.attention / 16, 1e-12);
     assert_close(parts.matrices, whole.matrices, 1e-12);
     assert_close(token_of(a, packed, ATTENTION_FULL).attention, token_of(a, plan, ATTENTION_FULL).attention, 1e-12);
-}
-
-/* A token passes two of eight experts and the router. */
-TEST(flops_per_token__mixture_of_experts__active_weights_alone)
-{
-    struct architecture a = shaped(ARCHITECTURE_LLAMA, 32, 4096, 32, 32000);
-    a.kv_heads = 8;
-    a.ffn = 14336;
-    set_experts(&a, 8, 2, 0);
-    const struct token_flops f = token_of(a, PLANNED(.sequence = 4096), ATTENTION_FULL);
-    assert_true(f.matrices == 2 * 32 * (41943040.0 + 2 * 3 * 4096.0 * 14336 + 4096 * 8));
-    assert_true(f.head == 2 * 4096.0 * 32000);
 }
 
 static double utilisation_of_row(const struct shared_table *t, size_t row, const struct published_run *run)

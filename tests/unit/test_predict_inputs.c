@@ -191,18 +191,6 @@ static const struct prediction *predicted(struct predictor *p, const char *pairs
     return predict(p);
 }
 
-TEST(predictor_predict__device_not_known__memory_but_no_time)
-{
-    HELD_AT(predictor) *p = create_for("megatron", "");
-    const struct prediction *out = predict(p);
-    assert_true(out->has_memory);
-    assert_false(out->has_time);
-    assert_int_equal(out->verdict, 0);
-    out = predicted(p, "device=A100-80GB");
-    assert_true(out->has_time && out->has_probability);
-    assert_int_equal(out->verdict, OOM_FITS);
-}
-
 TEST(predictor_predict__verdict__wider_where_not_calibrated)
 {
     HELD_AT(predictor) *sure = create("megatron"), *unsure = create("deepspeed");
@@ -243,21 +231,6 @@ TEST(predictor_predict__measured_memory__counter_and_rank)
     found = predict(p);
     assert_true(found->measured_bytes == found->memory.first.bytes + found->memory.reserve_bytes);
     predictor_free(p);
-}
-
-/* States are counted, so that a plan which is nearly all states is excluded where they do not fit, whatever is known of
- * its framework; one which is nearly all activations may be mispredicted. */
-TEST(predictor_predict__verdict__of_states_is_surer)
-{
-    HELD_AT(predictor) *p = create_for("deepspeed", "micro_batch=64 recompute=none");
-    double activations = predict(p)->memory.most.bytes;
-    assert_int_equal(verdict_with(p, activations / 1.3), OOM_RISK);
-    double probability = predict(p)->oom_probability;
-    gpt_with("hidden=8192 heads=64 seq=64");
-    double states = predict(p)->memory.most.bytes;
-    assert_int_equal(verdict_with(p, states / 1.3), OOM_CERTAIN);
-    assert_true(predict(p)->oom_probability > probability);
-    assert_int_equal(verdict_with(p, states / 0.9), OOM_FITS);
 }
 
 /* A recipe may recompute although no key says so: what is said may not fit, but is not excluded. */
@@ -384,28 +357,6 @@ TEST(evidence_widths_of__feature_of_other_frameworks__wider_and_not_compared)
     assert_true(width > UNCOMPARED_TIME / 2 && width < UNCOMPARED_TIME);
     assert_true(width > own.width[QUANTITY_OF_TIME][FEATURE_SHARDED]);
     assert_true(own.width[QUANTITY_OF_TIME][FEATURE_NETWORK] == UNCOMPARED_TIME);
-}
-
-/* What a framework was not compared with: its name alone is no evidence. */
-TEST_ROWS(predictor_predict__kind_that_a_framework_was_not_compared_with__by_what_new_sources_needed,
-          (const char *framework, *pairs; bool own), {"hf-trainer", "recompute=full zero_stage=3 packing=1", true},
-          {"hf-trainer", "recompute=full zero_stage=3 weights_dtype=fp32 precision=bf16 packing=1", false},
-          {"hf-trainer", "recompute=full tp=2 packing=1", false},
-          {"hf-trainer", "recompute=full zero_stage=3 vocab=128256 micro_batch=16 packing=1", false},
-          {"deepspeed", "recompute=full tp=2 pp=2", true}, {"deepspeed", "recompute=full", false},
-          {"deepspeed", "tp=2 pp=2", false}, {"deepspeed", "recompute=full tp=2 pp=2 zero_stage=3 dp=8", false},
-          {"torchtune", "recompute=full", false})
-{
-    HELD_AT(predictor) *p = create(row->framework);
-    gpt_with(row->pairs);
-    const struct prediction *found = predict(p);
-    const double *weights = predictor_prior(p, NULL)->memory.weights, *terms = found->memory.most.terms;
-    double bytes = found->memory.most.bytes;
-    double states =
-        weights[MEMORY_UNSHARDED] * terms[MEMORY_UNSHARDED] + weights[MEMORY_SHARDED] * terms[MEMORY_SHARDED];
-    double high = evidence_of_estimated(1 - states / bytes, unseen_memory.above) * bytes;
-    assert_int_equal(found->memory_calibrated, row->own);
-    assert_true(row->own ? found->memory.high_bytes < 0.8 * high : found->memory.high_bytes >= 0.999999 * high);
 }
 
 /* Nothing is excluded by how sure runs of other kinds were, unless even what is counted does not fit. */
@@ -704,15 +655,6 @@ TEST(predictor_predict__peak_in_the_step__excluded_only_near_all_memory)
     assert_true(step->memory.most.terms[MEMORY_LOGITS] == 0 && step->memory.most.bytes > 0.9 * step->usable_bytes);
     assert_int_equal(step->verdict, OOM_RISK);
     assert_int_equal(predicted(p, "layers=37")->verdict, OOM_CERTAIN);
-}
-
-/* A small model waits for the host; a large one does not. */
-TEST(predictor_predict__steps_of_launches__are_a_feature)
-{
-    HELD_AT(predictor) *p = create_for("fsdp", "device=A100-80GB hidden=8192 heads=64");
-    assert_false(predict(p)->features & 1U << FEATURE_HOST);
-    set("hidden=512 heads=8 seq=256");
-    assert_true(predict(p)->has_time && predict(p)->features & 1U << FEATURE_HOST);
 }
 
 /* Each source is told of with the width that the others give. */

@@ -82,28 +82,6 @@ TEST(layer_memory_kept__latent_attention_and_experts__terms_of_the_header)
                  6 * 1024 + latent + heads + 8 * 128 + 2 * (1024 + 5 * 512) + 2 * 1024 * 2, 1e-12);
 }
 
-TEST(layer_memory_kept__activation_of_an_mlp_dropped__outputs_of_its_first_products)
-{
-    for (int gated = 0; gated < 2; gated++) {
-        struct architecture a = gpt(8, 1024, 16);
-        PLAN(plan, .sequence = 64, .flash_attention = true, .recompute = RECOMPUTE_SELECTIVE);
-        a.gated_mlp = gated == 1;
-        assert_close(kept(a, plan, "torchtitan") - kept(a, BUT(plan, it.modules = MODULE_MLP_ACT), "torchtitan"),
-                     64 * 4096 * (gated ? 4 : 2), 1e-9);
-    }
-}
-
-/* Both products of a layer that read a norm's output read all of it, of which a rank has a share of its own. */
-TEST(layer_memory_kept__gathered_inputs_kept__two_more_of_each_layer)
-{
-    for (int split = 0; split < 2; split++) {
-        PLAN(plan, .tensor = 8, .sequence = 512, .sequence_parallel = split, .flash_attention = true);
-        double again = kept(gpt(8, 1024, 16), plan, "nanotron");
-        assert_close(kept(gpt(8, 1024, 16), BUT(plan, it.keeps_gathered = true), "nanotron"),
-                     again + (split ? 2 * 2 * 512 * 1024 * 7.0 / 8 : 0), 1e-12);
-    }
-}
-
 /* What layers recompute from is divided among the ranks that would each have all of it. */
 TEST(layer_memory_kept__divided_checkpoints__a_share_of_the_input)
 {
@@ -125,14 +103,6 @@ TEST(layer_memory_kept__layers_in_bf16_and_balanced_experts__between)
     plan.data = plan.expert = 2;
     assert_close(kept(a, plan, "megatron") - kept(a, BUT(plan, it.balanced_experts = true), "megatron"),
                  64 * 2 * (framework_find("megatron")->memory.expert_imbalance - 1) * (2 * 1024 + 4 * 512), 1e-9);
-}
-
-/* One rank has all experts, and so all tokens. */
-TEST(layer_imbalance__experts_of_one_rank__none)
-{
-    const struct memory_coefficients *c = &framework_find("megatron")->memory;
-    assert_true(layer_imbalance(&(struct training_plan){.expert = 1}, c) == 1);
-    assert_true(layer_imbalance(&(struct training_plan){.expert = 2}, c) == c->expert_imbalance);
 }
 
 /* A compiler computes again what no product of the backward pass reads: the activation of a gated MLP, which it fuses,
@@ -217,12 +187,4 @@ TEST(layer_eager_cast_bytes__dense__all_numbers_twice)
     double inputs = (4 + 2) * 1024 + 4096, gradients = (4 + 1) * 1024 + 2 * 4096, tokens = 2 * 64;
     assert_close(layer_eager_cast_bytes(&a, &plan),
                  35 * 2 * (tokens * (inputs + gradients) + layer.attention + layer.mlp) / 2, 1e-12);
-}
-
-/* Weights that are not trained want no second layout of what is read, nor of gradients. */
-TEST(layer_cast_bytes__adapters__written_once)
-{
-    PLAN(plan, .sequence = 64, .precision = PRECISION_FP8);
-    PLAN(adapted, .sequence = 64, .precision = PRECISION_FP8, LORA(TARGETS_OF_ATTENTION));
-    assert_close(cast_bytes(gpt(4, 1024, 8), adapted), cast_bytes(gpt(4, 1024, 8), plan) * 3 / 4, 1e-12);
 }

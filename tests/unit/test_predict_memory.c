@@ -134,20 +134,6 @@ TEST_ROWS(memory_predict__moments_of_torch_operations__widened_for_one_tensor, (
     assert_close(term(a, plan, "torch-ddp", MEMORY_BUFFERS), row->bytes * 65536 * 256, 1e-12);
 }
 
-/* A tied embedding is on the first stage and, when that is another, on the last one, too. */
-TEST(memory_predict__tied_embedding_over_stages__held_twice)
-{
-    struct architecture a = gpt(4, 256, 4);
-    struct training_plan plan = {.sequence = 128, .micro_batches = 8};
-    double whole = predict(a, plan, "megatron").most.parameters;
-    plan.pipeline = 2;
-    struct memory_prediction m = predict(a, plan, "megatron");
-    double layers = (whole - 51200 * 256 - 2 * 256) / 2;
-    assert_true(m.first.parameters == layers + 51200 * 256);
-    a.tied_embeddings = false;
-    assert_true(predict(a, plan, "megatron").first.parameters == m.first.parameters);
-}
-
 /* With a large vocabulary the last stage is the one that must fit. */
 TEST(memory_predict__large_vocabulary__last_stage_is_the_most_loaded)
 {
@@ -158,36 +144,6 @@ TEST(memory_predict__large_vocabulary__last_stage_is_the_most_loaded)
     assert_true(m.most.bytes > m.first.bytes);
     assert_true(m.most.terms[MEMORY_LOGITS] > 12.0 * 8 * 1024 * 51200);
     assert_true(m.first.terms[MEMORY_LOGITS] == 0);
-}
-
-/* What has to fit. */
-static double most(struct training_plan plan, const char *framework)
-{
-    const struct memory_stage stage = predict(GPT, plan, framework).most;
-    return stage.bytes - stage.slack;
-}
-
-/* Each saving saves, as everybody expects. */
-TEST(memory_predict__savings__save)
-{
-    PLAN(base, .tensor = 2, .data = 8, .micro_batch = 4, .micro_batches = 2, .sequence = 2048);
-    struct training_plan plan = base;
-    double before = most(base, "deepspeed"), none = most(base, "megatron");
-    for (int64_t zero = 1; zero <= 3; zero++) {
-        plan.zero_stage = zero;
-        if (zero != 1) /* stage 1 brings fp32 accumulation and a bucket */
-            assert_true(most(plan, "deepspeed") < before);
-        before = most(plan, "deepspeed");
-    }
-    for (plan.offload = OFFLOAD_OPTIMIZER; plan.offload <= OFFLOAD_PARAMETERS; plan.offload++) {
-        assert_true(most(plan, "deepspeed") < before);
-        before = most(plan, "deepspeed");
-    }
-    double selective = most(BUT(base, it.recompute = RECOMPUTE_SELECTIVE), "megatron");
-    assert_true(most(BUT(base, it.recompute = RECOMPUTE_FULL), "megatron") < selective && selective < none);
-    assert_true(most(BUT(base, it.sequence_parallel = true), "megatron") < none);
-    assert_true(most(BUT(base, it.context = 2), "megatron") < none);
-    assert_true(most(BUT(base, it.precision = PRECISION_FP32), "megatron") > none);
 }
 
 /* DeepSpeed's memory page: 16 and 18 bytes per parameter on the host, times 1.5, over the nodes. */
@@ -244,28 +200,6 @@ TEST(memory_predict__gathered_logits__not_divided_by_tensor_ranks)
     double divided = term(gpt(2, 64, 4), plan, "fsdp2", MEMORY_LOGITS) - passing;
     assert_close(term(gpt(2, 64, 4), BUT(plan, it.gathers_logits = true), "fsdp2", MEMORY_LOGITS) - passing,
                  4 * divided, 1e-9);
-}
-
-/* torchtune's loss in parts leaves 4.75 bytes per logit for the backward pass, compiled 2.25; torchtitan's none. */
-TEST(memory_predict__loss_in_parts__what_parts_leave)
-{
-    const double logits = 4096 * 51200.0, hidden = 2 * 4096 * 64.0;
-    PLAN(plan, .sequence = 4096, FLASH, .loss = LOSS_LINEAR);
-    struct training_plan compiled = BUT(plan, it.compiled = true);
-    assert_close(term(gpt(2, 64, 4), plan, "torchtune", MEMORY_LOGITS), 4.75 * logits + hidden, 1e-9);
-    assert_close(term(gpt(2, 64, 4), compiled, "torchtune", MEMORY_LOGITS), 2.25 * logits + hidden, 1e-9);
-    assert_true(term(gpt(2, 64, 4), plan, "torchtitan", MEMORY_LOGITS) < logits);
-}
-
-/* Under autocast the softmax of scores is in fp32, and query, key and value cast what they read each for itself. */
-TEST(memory_predict__encoder_under_autocast__wide_scores)
-{
-    double kept[2], scores = 2 * 8 * 128 * 128 * 4; /* of the layers, of what heads are more */
-    for (int i = 0; i < 2; i++)
-        kept[i] =
-            term(shaped(ARCHITECTURE_BERT, 2, 64, i ? 8 : 4, 1000),
-                 PLANNED(.micro_batch = 8, .sequence = 128, .weights = WEIGHTS_FP32), "hf-trainer", MEMORY_ACTIVATIONS);
-    assert_close(kept[1] - kept[0], framework_find("hf-trainer")->memory.fragmentation * 7 * scores, 1e-9);
 }
 
 /* Frozen layers of FSDP1 hold the gradients of what they read, those of FSDP2 do not. */
@@ -347,42 +281,6 @@ TEST(memory_predict__freed_logits__slack_of_an_eager_loss)
     assert_close(eager.most.slack, 2 * 8 * 4096 * 51200.0, 1e-12);
     assert_true(eager.most.bytes - eager.most.allocated_bytes > eager.most.slack);
     assert_true(predict(a, BUT(plan, it.loss = LOSS_FUSED), "torchtitan").most.slack == 0);
-}
-
-TEST(memory_predict__offloaded_layers__not_on_the_device)
-{
-    struct training_plan plan = {.sequence = 4096, .micro_batch = 8};
-    double all = predict(gpt(8, 256, 4), plan, "megatron").most.terms[MEMORY_ACTIVATIONS];
-    double left = predict(gpt(8, 256, 4), BUT(plan, it.offload_layers = 6), "megatron").most.terms[MEMORY_ACTIVATIONS];
-    assert_true(left > 0.2 * all && left < 0.3 * all);
-}
-
-/* A decoder as long as the encoder is what nothing is said of; one of no length to speak of leaves the encoder's half
- * of the layers, and keys and values that are read of it, and no logits. */
-TEST(memory_predict__t5_decoder__keeps_what_its_tokens_do)
-{
-    struct architecture a = shaped(ARCHITECTURE_T5, 12, 768, 12, 32128);
-    struct training_plan plan = {.sequence = 4096, .micro_batch = 8, .flash_attention = true};
-    struct memory_prediction unsaid = predict(a, plan, "megatron");
-    plan.decoder_sequence = 4096;
-    struct memory_prediction equal = predict(a, plan, "megatron");
-    struct memory_prediction least = predict(a, BUT(plan, it.decoder_sequence = 1), "megatron");
-    assert_true(equal.most.bytes == unsaid.most.bytes);
-    double share = least.most.terms[MEMORY_ACTIVATIONS] / equal.most.terms[MEMORY_ACTIVATIONS];
-    assert_true(share > 0.4 && share < 0.5);
-    assert_true(least.most.terms[MEMORY_LOGITS] < equal.most.terms[MEMORY_LOGITS] / 1000);
-}
-
-/* FSDP's root holds what no layer's unit does: embedding and head, where they are two and on one stage. */
-TEST(memory_predict__fsdp_root__embedding_and_head_at_once)
-{
-    double bytes[2];
-    for (int tied = 0; tied < 2; tied++) {
-        struct architecture a = gpt(4, 256, 4);
-        a.tied_embeddings = tied;
-        bytes[tied] = term(a, PLANNED(.sequence = 512, .data = 8, .zero_stage = 3, FLASH), "fsdp2", MEMORY_BUFFERS);
-    }
-    assert_close(bytes[0] - bytes[1], 2 * 51200.0 * 256, 1e-9);
 }
 
 /* FSDP2 gathers with one rank, too. Its layers' backward pass has what the one before is reduced from, in fp32, and the
@@ -589,38 +487,6 @@ TEST(memory_predict__units_by_size__what_is_too_small_with_the_root)
     assert_close(all.terms[MEMORY_BUFFERS], (2 * 24 * 50 + 2 * 200) * 1048576.0, 2e-3);
     plan.unlimited_gathers = false; /* the host has freed all but two: reserved, not allocated */
     assert_close(predict(a, plan, "fsdp").most.allocated_bytes, all.allocated_bytes, 1e-9);
-}
-
-/* DeepSpeed's stage 1 allocates what it steps a partition with, and a pipeline its bucket, when the passes are done. */
-TEST(memory_predict__stage_1_of_deepspeed__partition_after_the_passes)
-{
-    struct training_plan plan = {.sequence = 512, .data = 4, .zero_stage = 1, .micro_batch = 64};
-    for (plan.pipeline = 1; plan.pipeline <= 2; plan.pipeline++) {
-        const struct memory_stage m = predict(gpt(8, 256, 4), plan, "deepspeed").most;
-        const double fragments = m.terms[MEMORY_ACTIVATIONS] * (1 - 1 / 1.15);
-        const double bucket = plan.pipeline > 1 ? m.terms[MEMORY_BUFFERS] : 0;
-        assert_close(m.bytes - m.slack - m.allocated_bytes, fragments + 6 * m.parameters / 4 + bucket, 1e-9);
-    }
-    plan.micro_batch = 1; /* no more than what the passes had */
-    const struct memory_stage m = predict(gpt(8, 256, 4), BUT(plan, it.sequence = 1), "deepspeed").most;
-    assert_true(m.bytes - m.slack - m.allocated_bytes < m.parameters);
-}
-
-/* Nor does it widen gradients to fp32 before: under stage 3, when nothing is gathered any more either. */
-TEST(memory_predict__stages_2_and_3_of_deepspeed__wide_gradients_after_the_passes)
-{
-    struct training_plan plan = {.sequence = 512, .data = 4, .micro_batch = 64};
-    const struct memory_coefficients *c = &framework_find("deepspeed")->memory;
-    for (plan.zero_stage = 2; plan.zero_stage <= 3; plan.zero_stage++) {
-        const struct memory_stage m = predict(gpt(8, 256, 4), plan, "deepspeed").most;
-        const double fragments = m.terms[MEMORY_ACTIVATIONS] * (1 - 1 / 1.15);
-        assert_close(m.bytes - m.slack - m.allocated_bytes,
-                     fragments + c->accumulation[plan.zero_stage] * m.parameters / 4, 1e-9);
-    }
-    plan.zero_stage = 2;
-    plan.precision = PRECISION_FP32;
-    const struct memory_stage wide = predict(gpt(8, 256, 4), plan, "deepspeed").most;
-    assert_close(wide.bytes - wide.slack - wide.allocated_bytes, wide.terms[MEMORY_ACTIVATIONS] * (1 - 1 / 1.15), 1e-9);
 }
 
 /* torchtitan's norms are of torch's operations, which keep what a layer does not compute again. */

@@ -134,24 +134,6 @@ TEST(plan_in_flight__interleaved__penalty_of_the_paper)
     assert_true(plan_in_flight(&plan, 0) == 4);
 }
 
-TEST(plan_world__all_degrees__product)
-{
-    const struct architecture a = playbook(32, 4096, 14336, false);
-    const struct training_plan plan = complete((struct training_plan){.tensor = 2,
-                                                                      .pipeline = 4,
-                                                                      .data = 8,
-                                                                      .context = 2,
-                                                                      .micro_batch = 3,
-                                                                      .micro_batches = 5,
-                                                                      .sequence = 64},
-                                               &a);
-    assert_true(plan_world(&plan) == 128);
-    assert_true(plan_tokens(&plan) == 96);
-    assert_true(plan_global_batch(&plan) == 120);
-    assert_true(plan_replicas(&plan) == 16);
-    assert_true(plan_shards(&plan, 16) == 16);
-}
-
 TEST(plan_complete__experts__group_of_the_rest)
 {
     struct architecture a = playbook(32, 4096, 14336, false);

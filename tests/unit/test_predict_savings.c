@@ -202,19 +202,6 @@ TEST(step_predict__modules_recomputed__what_they_have_once_more)
     assert_close(scores.terms[TIME_ATTENTION], 4.0 / 3 * none.terms[TIME_ATTENTION], 1e-12);
 }
 
-/* Between the products of attention, torch's operations are more kernels than Megatron's one. A fused kernel is
- * TransformerEngine's, with modules that take longer, as Grace does for all. */
-TEST(step_predict__scores_of_operations__launched)
-{
-    PLAN(plan, .sequence = 1);
-    const struct training_plan eager = BUT(plan, it.attention_kernel = ATTENTION_KERNEL_EAGER);
-    const struct training_plan flash = BUT(eager, it.flash_attention = true);
-    double fused = term(plan, "megatron", TIME_LAUNCH);
-    assert_close(term(eager, "megatron", TIME_LAUNCH) - fused, 24 * 0.13, 1e-2);
-    assert_close(term(flash, "megatron", TIME_LAUNCH) - fused, 24 * 0.38, 1e-2);
-    assert_close(predict(gpt(24, 512, 8), flash, on("GH200"), "megatron").terms[TIME_LAUNCH], 1.66 * 24 * 1.38, 1e-2);
-}
-
 /* Four GH200 are a mesh: two have a third of their links in common, and a ring of four uses all. */
 TEST(step_predict__pair_of_a_mesh__the_links_between_them)
 {
@@ -224,17 +211,5 @@ TEST(step_predict__pair_of_a_mesh__the_links_between_them)
         const double share = (double)(tensor - 1) / (double)tensor, volume = 2 * share * 2 * 2048 * 2048;
         assert_same(term_on(mesh, plan, "megatron", TIME_TENSOR),
                     (24 * 4 + 2) * volume / ((double)(tensor - 1) * 150e9));
-    }
-}
-
-/* Megatron-LM's kernel for scores takes 16 bits alone: in fp32 torch's operations compute them, as they do if told. */
-TEST(step_predict__scores_in_fp32__without_a_kernel)
-{
-    for (int wide = 0; wide <= 1; wide++) {
-        PLAN(plan, .sequence = 2048, .micro_batch = 8, .precision = wide ? PRECISION_TF32 : PRECISION_BF16);
-        const struct training_plan eager = BUT(plan, it.attention_kernel = ATTENTION_KERNEL_EAGER);
-        const double own = predict(GPT, plan, *a100(), "megatron").seconds;
-        const double told = predict(GPT, eager, *a100(), "megatron").seconds;
-        assert_true(wide ? own == told : own < told);
     }
 }

@@ -96,17 +96,6 @@ TEST(step_predict__gptq__unpacked_by_the_host)
     assert_true(term_of(llama, own, "fsdp", TIME_LAUNCH) < term_of(llama, unpacked, "fsdp", TIME_LAUNCH));
 }
 
-/* In each pass, and for a gather where there is more than one rank. */
-TEST(step_predict__hooks_of_modules__in_each_pass)
-{
-    struct architecture llama = shaped(ARCHITECTURE_LLAMA, 24, 256, 2, 32000); /* the device waits */
-    struct training_plan plan = {.sequence = 1, .zero_stage = 3}, wide = {.sequence = 1, .data = 2, .zero_stage = 3};
-    double once = term_of(llama, plan, "deepspeed", TIME_LAUNCH);
-    double gathered = term_of(llama, wide, "deepspeed", TIME_LAUNCH);
-    double again = term_of(llama, BUT(plan, it.recompute = RECOMPUTE_FULL), "deepspeed", TIME_LAUNCH);
-    assert_true(gathered > once + 24 * 0.2 && again > once + 24 * (0.33 + 0.6 + 0.2)); /* and its checkpoint */
-}
-
 /* FSDP's views of each tensor, its gathers of each layer, and of each adapter that is a unit of its own. */
 TEST(step_predict__units_of_fsdp__launched)
 {
@@ -179,22 +168,6 @@ STEPS(step_predict__tensor_parallel__volume_and_steps, 1e-12,
       STEP("megatron", TIME_TENSOR_STEPS, (24 * 6 + 2 + 3) * 2 * 15, TP_OF_16),
       STEP("megatron", TIME_TENSOR, (7 * 12 * 4 + 6) * SENT / 300e9, TP, .pipeline = 2, .micro_batches = 6),
       STEP("megatron", TIME_TENSOR_STEPS, (7 * 12 * 4 + 6 * (1 + 3)) * 2, TP, .pipeline = 2, .micro_batches = 6))
-
-TEST(step_predict__tensor_parallel_over_a_fast_network__as_fast_as_the_node)
-{
-    assert_close(term_on(A100_WITH(.inter_bytes_per_s = 100e9), PLANNED(TP_OF_16), "megatron", TIME_TENSOR),
-                 (24 * 6 + 2) * SENT / 0.75 * 15 / 16 / 300e9, 1e-12);
-}
-
-/* A ring over two nodes crosses from one to another twice. Within a node nothing does. */
-TEST(step_predict__latency_of_the_network__once_a_node)
-{
-    const struct cluster slow = A100_WITH(.inter_latency_s = 75e-6);
-    PLAN(plan, .tensor = 16, .micro_batch = 2, .sequence = 2048);
-    assert_close(term_on(slow, plan, "megatron", TIME_TENSOR_STEPS),
-                 (24 * 4 + 2 + 3) * 2 * (15 + 2 * 2 * 75e-6 / 20e-6), 1e-12);
-    assert_close(term_on(slow, BUT(plan, it.tensor = 8), "megatron", TIME_TENSOR_STEPS), (24 * 4 + 2 + 3) * 3, 1e-12);
-}
 
 /* FSDP costs what is longer than the computing that it hides behind, what nothing hides (the first gathers and the last
  * reductions, of the embedding and a layer), and 0.159 of the rest, which slows the computing, but not where
@@ -284,18 +257,6 @@ TEST(step_predict__offload_on_grace__of_deepspeed_alone)
     assert_true(predict(a, plan, grace, "deepspeed").seconds < predict(a, plan, slot, "deepspeed").seconds);
 }
 
-/* Its products are a rank's share where states are sharded, and all where weights are, too. */
-TEST_ROWS(step_predict__muon__orthogonalises_once_a_step, (const char *framework; int64_t stage; double share),
-          {"fsdp2", 3, 1}, {"megatron", 1, 0.25})
-{
-    PLAN(adam, .data = 4, .micro_batches = 2, .sequence = 512, .zero_stage = row->stage);
-    struct training_plan plan = BUT(adam, it.optimizer = OPTIMIZER_MUON);
-    struct architecture a = GPT;
-    double more = term(plan, row->framework, TIME_MATRICES) - term(adam, row->framework, TIME_MATRICES);
-    completed(&a, &plan);
-    assert_close(more, row->share * 24 * flops_orthogonalised(&a, &plan) / a100()->device->peak_flops, 1e-9);
-}
-
 /* The Trainer's models launch each expert of a rank by itself, a loop over 62 of them for longer than all else. */
 TEST(step_predict__looped_experts__launched_one_by_one)
 {
@@ -342,15 +303,6 @@ TEST(step_predict__head__products_of_the_device)
         shares[i] = (all - layers) / layers;
     }
     assert_close(shares[0], shares[1], 1e-9);
-}
-
-/* peft's adapters are units of FSDP's own, between which no layer is sent ahead; those that a kernel fuses are none. */
-TEST(step_predict__adapters__sent_ahead_where_fused)
-{
-    PLAN(plan, .data = 16, .zero_stage = 3, .micro_batch = 8, .sequence = 2048, LORA(TARGET_Q));
-    double apart = term(plan, "hf-trainer", TIME_DATA_INTER);
-    double ahead = term(BUT(plan, it.adapters = ADAPTERS_FUSED), "hf-trainer", TIME_DATA_INTER);
-    assert_true(ahead > CONTENTION * apart && ahead < 0.3 * apart);
 }
 
 /* nanotron reduces gradients in buckets of 25 MiB, each over a tree of two nodes, behind the last backward pass. */
@@ -438,36 +390,6 @@ TEST(step_predict__products_in_8_bits__casts_pass_memory)
     assert_close(term_of(a, plan, "megatron", TIME_ELEMENTWISE) - bf16, 24 * 2 * 2048 * 4 * numbers / 8 / 2039e9, 1e-9);
 }
 
-/* Returns a layer's part of one micro-batch of a sequence of 2,048: only layers have it. */
-static double elementwise_of_a_layer(struct architecture a)
-{
-    const struct training_plan plan = {.sequence = 2048};
-    return term_of(a, plan, "megatron", TIME_ELEMENTWISE) / (double)a.layers;
-}
-
-/* (m - 1)·slowest + sum; interleaving divides the rest by v. */
-TEST(step_predict__pipeline__bubble_of_the_schedule)
-{
-    struct architecture a = shaped(ARCHITECTURE_GPT, 32, 2048, 16, 1);
-    PLAN(plan, .pipeline = 4, .micro_batches = 8, .sequence = 2048);
-    struct step_prediction s = predict(a, plan, *a100(), "megatron"), interleaved;
-    double layer = elementwise_of_a_layer(a);
-    assert_close(s.terms[TIME_ELEMENTWISE], ((8 - 1) * 8 + 32) * layer, 1e-12);
-    plan.virtual_stages = 4;
-    interleaved = predict(a, BUT(plan, it.schedule = SCHEDULE_INTERLEAVED), *a100(), "megatron");
-    assert_close(interleaved.terms[TIME_ELEMENTWISE], (8 * 8 + (32 - 8) / 4.0) * layer, 1e-12);
-    assert_true(interleaved.bubble_s < s.bubble_s && interleaved.bubble_s > 0);
-}
-
-TEST(step_predict__large_head__last_stage_is_the_slowest)
-{
-    struct architecture a = shaped(ARCHITECTURE_GPT, 8, 1024, 16, 500000);
-    PLAN(plan, .pipeline = 4, .micro_batches = 100, .sequence = 2048);
-    assert_true(term_of(a, plan, "megatron", TIME_LOGITS) ==
-                term_of(a, BUT(plan, it.pipeline = 1), "megatron", TIME_LOGITS));
-    assert_close(term_of(a, plan, "megatron", TIME_ELEMENTWISE), (99 * 2 + 8) * elementwise_of_a_layer(a), 1e-12);
-}
-
 /* Bytes per parameter that a rank sends: 2·g, g + 2, m·g + 2 or g + 2, under FSDP m·(g + 2), m·(4 + g); times
  * (R - 1)/R. */
 TEST(step_predict__zero_stages__volume_of_data_parallelism)
@@ -501,15 +423,6 @@ TEST_ROWS(step_predict__fsdp_that_does_not_reshard__no_slower, (const char *text
             plan.zero_stage = 3;
             assert_true(kept <= predict(GPT, plan, *a100(), row->text).seconds);
         }
-}
-
-/* Replicas reduce in DDP's buckets, behind the backward pass: what is left is what computing takes longer for it. */
-TEST_ROWS(step_predict__ddp_of_frameworks_that_also_shard__hidden, (const char *text), {"torch-ddp"}, {"hf-trainer"},
-          {"fsdp2"}, {"torchtitan"})
-{
-    double sent = 2 * framework_find(row->text)->time.gradient_bytes * GPT_PARAMETERS * 7 / 8 / 300e9;
-    double left = term(PLANNED(.data = 8, .micro_batch = 8, .sequence = 2048), row->text, TIME_DATA_INTRA);
-    assert_close(left, CONTENTION * sent, 1e-3);
 }
 
 /* The plan's word on gradients goes over what the framework sends. */
@@ -546,23 +459,6 @@ TEST(step_predict__data_parallel_over_nodes__adapters_of_a_node)
     struct step_prediction hybrid = predict(GPT, plan, slow, "fsdp");
     assert_close(hybrid.terms[TIME_DATA_INTRA], 6 * GPT_PARAMETERS * 7 / 8 / 1e5, 1e-5);
     assert_close(hybrid.terms[TIME_DATA_INTER], 2 * 2 * GPT_PARAMETERS / 8 * 7 / 8 / (1e5 / 12), 1e-5);
-}
-
-/* Ranks that have the same experts are as far apart as the expert group is wide: on two nodes none is within one. */
-TEST(step_predict__gradients_of_experts__between_nodes)
-{
-    struct architecture a = gpt(4, 1024, 16);
-    struct training_plan plan = {.data = 16, .expert = 8, .micro_batch = 4, .sequence = 1024};
-    set_experts(&a, 8, 2, 0);
-    struct step_prediction s = predict(a, plan, *a100(), "megatron");
-    double before = s.terms[TIME_DATA_INTER];
-    assert_true(s.terms[TIME_DATA_INTRA] == 0 && before > 0);
-    plan.expert = 4; /* twice the experts on a rank, four copies of each, two of them within a node */
-    s = predict(a, plan, *a100(), "megatron");
-    assert_true(s.terms[TIME_DATA_INTRA] == 0 && s.terms[TIME_DATA_INTER] > before);
-    plan.data = 8; /* all on one node */
-    s = predict(a, plan, *a100(), "megatron");
-    assert_true(s.terms[TIME_DATA_INTRA] > 0 && s.terms[TIME_DATA_INTER] == 0);
 }
 
 /* Eight experts' ranks are neighbours where experts are not cut, whatever the tensor degree of the rest. Over two
@@ -741,18 +637,6 @@ TEST(step_predict__eager_norms__bytes_of_their_operations)
     }
 }
 
-/* FSDP under accelerate sends gradients once for all micro-batches. */
-TEST(step_predict__gradients_of_fsdp__sent_once_by_accelerate)
-{
-    struct training_plan plan = {.data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = 3};
-    const struct cluster slow = A100_WITH(.intra_bytes_per_s = 1e5);
-    double once = term_on(slow, plan, "hf-trainer", TIME_DATA_INTRA);
-    double g = framework_find("hf-trainer")->time.gradient_bytes;
-    plan.syncs_each_batch = true;
-    double each = term_on(slow, plan, "hf-trainer", TIME_DATA_INTRA);
-    assert_close(each / once, 3 * (4 + g) / (3 * 4 + g), 1e-3);
-}
-
 #define FUSED .sequence = 2048, .optimizer_kernel = OPTIMIZER_KERNEL_FUSED
 #define LISTED .sequence = 2048, .optimizer_kernel = OPTIMIZER_KERNEL_FOREACH
 #define PASSES(bytes) ((bytes)*GPT_PARAMETERS / 2039e9)
@@ -786,24 +670,6 @@ TEST(step_predict__head_size__of_scores)
                                        .seconds;
     assert_true(seconds[0][0] > 1.2 * seconds[0][1]);
     assert_close(seconds[1][0], seconds[1][1], 0.015);
-}
-
-/* Scores that are not fused are written and read by the products, the softmax and the dropout: 30 bytes each, and 11
- * again where they are recomputed. */
-TEST(step_predict__scores__bytes_of_their_kernels)
-{
-    PLAN(plan, .sequence = 2048);
-    struct architecture a = GPT;
-    double scores = 24 * 16 * 2048.0 * 2048, through = 8 * 2039e9;
-    a.dropout = true;
-    double once = term_of(a, plan, "megatron", TIME_ELEMENTWISE);
-    assert_close(once - term_of(a, BUT(plan, it.flash_attention = true), "megatron", TIME_ELEMENTWISE),
-                 30 * scores / through, 1e-9);
-    plan.recompute = RECOMPUTE_SELECTIVE;
-    assert_close(term_of(a, plan, "megatron", TIME_ELEMENTWISE) - once, 11 * scores / through, 1e-9);
-    plan.recompute = RECOMPUTE_FULL;
-    double without = term_of(a, BUT(plan, it.flash_attention = true), "megatron", TIME_ELEMENTWISE);
-    assert_close(term_of(a, plan, "megatron", TIME_ELEMENTWISE) - without, 41 * scores / through, 1e-9);
 }
 
 /* Products of an H100 reach less of its peak than an A100's, in 8 bits still less. */
@@ -883,17 +749,6 @@ TEST(step_predict__interleaved__transfers_hidden)
     plan.virtual_stages = 4;
     plan.schedule = SCHEDULE_INTERLEAVED;
     assert_true(term_of(gpt(32, 2048, 16), plan, "megatron", TIME_PIPELINE) == 0);
-}
-
-TEST(step_predict__more_of_anything__takes_longer)
-{
-    PLAN(base, .tensor = 2, .data = 4, .micro_batch = 2, .micro_batches = 4, .sequence = 1024);
-    const struct training_plan more[] = {BUT(base, it.sequence = 2048), BUT(base, it.recompute = RECOMPUTE_FULL)};
-    double before = predict(GPT, base, *a100(), "megatron").seconds;
-    for (size_t i = 0; i < LENGTH(more); i++)
-        assert_true(predict(GPT, more[i], *a100(), "megatron").seconds > before);
-    assert_true(predict(gpt(48, 2048, 16), base, *a100(), "megatron").seconds > before);
-    assert_true(predict(GPT, base, A100_WITH(.intra_bytes_per_s = 1e9), "megatron").seconds > before);
 }
 
 TEST(step_predict__absurd__refused)

@@ -69,14 +69,6 @@ TEST_ROWS(memory_predict__other_adapters__parameters_of_their_targets, (enum tun
                  LAYERS * row->want, 0);
 }
 
-TEST(memory_predict__lora_on_experts__one_of_each)
-{
-    struct architecture a = llama();
-    set_experts(&a, 8, 2, 0);
-    assert_close(predict(a, BUT(lora, it.lora_targets = TARGET_UP), "hf-trainer").trainable,
-                 LAYERS * 8 * 4 * (HIDDEN + FFN), 0);
-}
-
 /* Returns what is held on every rank: frozen weights alone, and 16 bytes for each parameter of adapters in fp32. */
 static double states_of(struct training_plan plan)
 {
@@ -289,17 +281,6 @@ TEST(memory_predict__narrow_loss__half_of_the_logits)
     }
 }
 
-/* Under accelerate FSDP has all gradients of its weights until the last micro-batch. */
-TEST(memory_predict__gradients_of_fsdp__whole_while_accumulated)
-{
-    PLAN(plan, .data = 8, .zero_stage = 3, .sequence = 32, .micro_batches = 2, .recompute = RECOMPUTE_FULL);
-    const struct memory_stage whole = predict(llama(), plan, "hf-trainer").most;
-    assert_close(whole.terms[MEMORY_UNSHARDED], 2 * whole.parameters, 1e-9);
-    assert_true(term(BUT(plan, it.syncs_each_batch = true), "hf-trainer", MEMORY_UNSHARDED) == 0);
-    assert_true(term(plan, "fsdp", MEMORY_UNSHARDED) == 0);
-    assert_true(term(BUT(plan, it.micro_batches = 1), "hf-trainer", MEMORY_UNSHARDED) == 0);
-}
-
 /* FSDP gathers weights in fp32 in the 16 bits of its products. */
 TEST(memory_predict__sharded_adapters_over_fp32_weights__gathered_in_16_bits)
 {
@@ -351,13 +332,6 @@ TEST(plan_complete__padding_free_of_unknown_length__in_full)
 {
     PLAN(full, .sequence = 32, .micro_batch = 2);
     assert_same_memory(BUT(full, it.padding_free = true), full);
-}
-
-/* A sweep over peft has the keys of adapters beside peft = "full", too. */
-TEST(plan_complete__keys_of_adapters_without_any__not_read)
-{
-    assert_same_memory(BUT(lora, it.tuning = TUNING_FULL, it.lora_dropout = true),
-                       PLANNED(.sequence = 32, .micro_batch = 2, .flash_attention = true));
 }
 
 /* Frozen matrices have no gradients of their own; a leading frozen layer has no backward pass at all. */
