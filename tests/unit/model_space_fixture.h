@@ -50,3 +50,14 @@ static inline struct model_index *index_of(const struct model_space_table *space
     FAIL_IF(model_index_make(space, false, &index, &e));
     return index;
 }
+
+/* `space` of so many kinds of mixers, whose `keys` a test may change; an `index` of it; a `cursor` over that. */
+#define DHEN_SPACE(kinds)                                                                                              \
+    struct space_key keys[KEY_COUNT];                                                                                  \
+    struct model_space_table space = dhen_space(keys, kinds)
+#define DHEN_INDEX(kinds)                                                                                              \
+    DHEN_SPACE(kinds);                                                                                                 \
+    HELD_AT(model_index) *index = index_of(&space)
+#define DHEN_WALK(kinds)                                                                                               \
+    DHEN_INDEX(kinds);                                                                                                 \
+    HELD_AT(model_cursor) *cursor = model_cursor_make(index)

@@ -28,8 +28,7 @@ TEST(filter__similar_parameters__known_numbers)
 
 TEST(filter__separate_weights__known_number)
 {
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
+    DHEN_SPACE(3);
     space.shared_weights = false;
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
@@ -48,10 +47,7 @@ TEST(filter__separate_weights__known_number)
 
 TEST(filter__three_presets_in_a_row__each_counts_what_it_removed)
 {
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
-    HELD_AT(model_index) *index = index_of(&space);
-    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
+    DHEN_WALK(3);
     struct model_filter filters[3];
     const struct model_candidate *c = NULL;
     uint64_t kept = 0;
@@ -72,10 +68,7 @@ TEST(filter__three_presets_in_a_row__each_counts_what_it_removed)
 /* Compositions of twelve into one to four parts, for each of three kinds. */
 TEST(filter__uniform_of_any_kind__compositions_times_kinds)
 {
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
-    HELD_AT(model_index) *index = index_of(&space);
-    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
+    DHEN_WALK(3);
     struct model_filter filter;
     const struct model_candidate *c = NULL;
     uint64_t kept = 0;
@@ -94,10 +87,7 @@ static int fails(const struct model_filter *f, const struct model_candidate *c, 
 
 TEST(filter__of_the_caller_fails__error_returned)
 {
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
-    HELD_AT(model_index) *index = index_of(&space);
-    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
+    DHEN_WALK(3);
     struct model_filter filter = {.name = "where", .accepts = fails};
     const struct model_candidate *c = NULL;
     FAILS_WITH(model_filters_next(&filter, 1, cursor, &c, &e), "no such function: nope");
@@ -107,8 +97,7 @@ TEST(filter__of_the_caller_fails__error_returned)
 
 TEST(filter__bounds_of_similarity__equal_to_definition)
 {
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
+    DHEN_SPACE(3);
     struct model_filter f;
     assert_int_equal(model_filter_similar_parameters(&space, 90, 0.1, &f, NULL), 0);
     assert_int_equal(f.low, 81);
@@ -122,8 +111,7 @@ TEST(filter__bounds_of_similarity__equal_to_definition)
 
 TEST(filter__nonsense__refused_with_reason)
 {
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
+    DHEN_SPACE(3);
     struct model_filter f;
     FAILS(model_filter_similar_parameters(&space, 0, 0.1, &f, &e));
     FAILS(model_filter_similar_parameters(&space, 1, 1.0, &f, &e));

@@ -9,8 +9,7 @@
 TEST(count__lists_and_ranges_of_sizes__multiplied)
 {
     static int64_t features[] = {256, 512};
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
+    DHEN_SPACE(3);
     keys[KEY_FEATURES] = list_key("num_features", features, 2);
     keys[KEY_OUTPUT] = range_key("output_per_emb", 5, 10, 10);
     HELD_AT(model_index) *index = index_of(&space);
@@ -73,8 +72,7 @@ TEST(next__keys_around_the_stack__incremental_count_equals_full_count)
 TEST(seek__random_positions__rank_returns_and_parameters_agree)
 {
     static int64_t features[] = {512, 128, 256};
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 4);
+    DHEN_SPACE(4);
     keys[KEY_FEATURES] = list_key("num_features", features, 3);
     HELD_AT(model_index) *index = index_of(&space);
     HELD_AT(model_cursor) *cursor = model_cursor_make(index);
@@ -98,8 +96,7 @@ static int compare_texts(const void *a, const void *b)
 TEST(next__whole_space_as_text__no_model_twice)
 {
     static unsigned six[] = {6};
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
+    DHEN_SPACE(3);
     keys[KEY_TOKENS].totals = (struct number_list){six, 1};
     keys[KEY_OUTPUT] = range_key("output_per_emb", 2, 20, 30);
     HELD_AT(model_index) *index = index_of(&space);
@@ -121,10 +118,7 @@ TEST(next__whole_space_as_text__no_model_twice)
 
 TEST(next__after_the_last__stays_at_the_end)
 {
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
-    HELD_AT(model_index) *index = index_of(&space);
-    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
+    DHEN_WALK(3);
     assert_non_null(model_cursor_seek(cursor, index->count - 1));
     assert_null(model_cursor_next(cursor));
     assert_null(model_cursor_next(cursor));
@@ -137,8 +131,7 @@ TEST(next__after_the_last__stays_at_the_end)
 TEST(restrict__layers_and_sizes__counts_and_positions_of_the_whole)
 {
     static int64_t features[] = {512, 128, 256};
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
+    DHEN_SPACE(3);
     keys[KEY_FEATURES] = list_key("num_features", features, 3);
     HELD_AT(model_index) *whole = index_of(&space);
     HELD_AT(model_index) *small = NULL;
@@ -162,8 +155,7 @@ TEST(restrict__layers_and_sizes__counts_and_positions_of_the_whole)
 
 TEST(restrict__contradiction__empty_and_walks_to_nothing)
 {
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
+    DHEN_SPACE(3);
     HELD_AT(model_index) *whole = index_of(&space);
     HELD_AT(model_index) *two = NULL;
     HELD_AT(model_index) *none = NULL;
@@ -180,9 +172,7 @@ TEST_ROWS(restrict__unknown_key_or_value__refused, (const char *key, *literal, *
           {"num_zhen_layers", "two", "num_zhen_layers has no value two"},
           {"num_features", "511", "num_features has no value 511"})
 {
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
-    HELD_AT(model_index) *index = index_of(&space);
+    DHEN_INDEX(3);
     struct model_index *part = NULL;
     struct error e = ERROR_INIT;
     assert_int_equal(model_index_restrict(index, row->key, row->literal, &part, &e), -1);
@@ -193,8 +183,7 @@ TEST_ROWS(restrict__unknown_key_or_value__refused, (const char *key, *literal, *
 
 TEST(find_layers__by_name_or_as_layer_count__the_stack)
 {
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
+    DHEN_SPACE(3);
     assert_int_equal(model_space_find_layers(&space, "num_zhen_layers"), KEY_TOKENS);
     assert_int_equal(model_space_find_layers(&space, "layer_count"), KEY_TOKENS);
     assert_int_equal(model_space_find_layers(&space, "tokens"), MODEL_NO_KEY);
@@ -235,10 +224,7 @@ TEST(toml__dhen_candidate__block_as_written_by_hand)
                                    "num_zhen_layers = 2\n"
                                    "tokens = [[\"DOT\"], [\"DOT\", \"DOT\", \"LINEAR\", \"LINEAR\", \"LINEAR\", "
                                    "\"LINEAR\", \"LINEAR\", \"LINEAR\", \"LINEAR\", \"ATTENTION\", \"ATTENTION\"]]\n";
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
-    HELD_AT(model_index) *index = index_of(&space);
-    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
+    DHEN_WALK(3);
     OWNED_BUFFER text = BUFFER_INIT;
     /* After the 91 of one layer and the 45 whose second layer has at most eight mixers that are not DOT. */
     model_candidate_add_toml(model_cursor_seek(cursor, 91 + 45 + 2), &text);
@@ -248,10 +234,7 @@ TEST(toml__dhen_candidate__block_as_written_by_hand)
 TEST(toml__candidates__read_back_as_they_were)
 {
     static const uint64_t ranks[] = {17, 400000, 998737};
-    struct space_key keys[KEY_COUNT];
-    struct model_space_table space = dhen_space(keys, 3);
-    HELD_AT(model_index) *index = index_of(&space);
-    HELD_AT(model_cursor) *cursor = model_cursor_make(index);
+    DHEN_WALK(3);
     struct buffer file = BUFFER_INIT, tokens[3] = {BUFFER_INIT, BUFFER_INIT, BUFFER_INIT};
     struct sweep *sweep = NULL;
     buffer_add_text(&file, "[sweep]\nlist_values = [\"tokens\"]\n[job]\ncommand = [\"true\"]\n");
