@@ -25,14 +25,6 @@ TEST(layer__base_model__published_totals)
     assert_int_equal(base_model(DHEN_FLOPS), 1251521536);
 }
 
-TEST(layer__separate_weights__second_attention_counts)
-{
-    int64_t first = 0, later = 0;
-    assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 512, DHEN_ATTENTION, &first));
-    assert_true(dhen_mixer(&base_sizes, DHEN_PARAMETERS, 200, DHEN_ATTENTION, &later));
-    assert_int_equal(base_model(DHEN_PARAMETERS), 215334328 + first + 3 * later);
-}
-
 /* FLOPs by hand: 2·512²·160 + 2·512·512² + 2·512·50·160, 2·50·512·160, … */
 TEST_ROWS(mixer__each_kind__formula, (enum dhen_mixer mixer; int64_t parameters, flops),
           {DHEN_DOT, 512LL * 512 * 512 + 512 + 512 * 8000 + 8000, 83886080 + 268435456 + 8192000},
@@ -45,15 +37,6 @@ TEST_ROWS(mixer__each_kind__formula, (enum dhen_mixer mixer; int64_t parameters,
     assert_true(dhen_mixer(&base_sizes, DHEN_FLOPS, 512, row->mixer, &flops));
     assert_int_equal(parameters, row->parameters);
     assert_int_equal(flops, row->flops);
-}
-
-TEST(frame__skip_of_other_width__matcher_added)
-{
-    int64_t got = 0;
-    assert_true(dhen_frame(&base_sizes, DHEN_PARAMETERS, 200, 200, &got));
-    assert_int_equal(got, 320);
-    assert_true(dhen_frame(&base_sizes, DHEN_PARAMETERS, 200, 512, &got));
-    assert_int_equal(got, 320 + 200 * 512 + 200);
 }
 
 TEST(mixer__overflow_or_nonsense__refused_untouched)

@@ -94,22 +94,6 @@ TEST(multiset_next__three_of_three__documented_order)
     assert_memory_equal(walked, expected[9], sizeof walked);
 }
 
-TEST(count__twelve_mixers__known_numbers)
-{
-    const struct {
-        unsigned kinds;
-        uint64_t per_layers[4], total;
-    } cases[] = {{3, {91, 6006, 107679, 884962}, 998738}, {4, {455, 49478, 1202279, 12276056}, 13528268}};
-    for (size_t i = 0; i < 2; i++) {
-        const struct layer_rules rules = {cases[i].kinds, SET(1, 2, 3, 4), UNBOUND, SET(12)};
-        HELD(layer_stack) s = make(&rules);
-        assert_int_equal(s.count, cases[i].total);
-        for (unsigned layers = 1; layers <= 4; layers++)
-            assert_int_equal(layer_stack_count_layers(&s, layers), cases[i].per_layers[layers - 1]);
-        assert_int_equal(layer_stack_count_layers(&s, 5), 0);
-    }
-}
-
 TEST(next__three_mixers_two_kinds__documented_order)
 {
     static const char *const expected[] = {"3.0",     "2.1",     "1.2",     "0.3",     "1.0 2.0", "1.0 1.1",

@@ -3,16 +3,6 @@
 
 #include "models/base.h"
 
-TEST(make__zhen_base__parameters_and_flops)
-{
-    HELD_AT(sweep) *s = sweep_of(ZHEN_SPACE ZHEN_BASE);
-    struct model_base base;
-    assert_int_equal(model_base_make(s->model_space, &base, NULL), 0);
-    assert_int_equal(base.parameters, BASE_PARAMETERS);
-    assert_int_equal(base.flops, BASE_FLOPS);
-    assert_int_equal(model_base_layers(&base, &s->model_space->keys[DHEN_KEY_TOKENS]), 4);
-}
-
 /* A second ATTENTION has weights of its own: 4·D² + 2·2048·D + 2048 + 6·D + O·p + O each, p = 512 once, 200 then. */
 TEST(make__separate_weights__every_mixer_counts)
 {
