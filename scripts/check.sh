@@ -4,11 +4,11 @@
 #   (none)      in five minutes: warnings as errors, unit and style tests, one in three of the black-box cases (drawn by
 #               the commit, or by SEED), the map of the source, shellcheck, clang-format, unit tests under valgrind
 #   --full      all black-box cases, with a kill at every fault point, and clang's warnings, under ASan and UBSan every
-#               unit test and as many cases of the others as nine minutes hold (drawn likewise), clang-tidy, a run from a
-#               clean directory, a selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser,
-#               kills where system calls are refused, ten seconds of each fuzz target, a static program in an empty root
-#               and one for 64-bit ARM, the Debian packages and `make distcheck`; a part whose tool is missing then counts
-#               as failed, else as skipped
+#               unit test and one in seven of the other cases (drawn likewise), clang-tidy, a run from a clean directory, a
+#               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where system
+#               calls are refused, ten seconds of each fuzz target, a static program in an empty root and one for 64-bit
+#               ARM, the Debian packages and `make distcheck`; a part whose tool is missing then counts as failed, else
+#               as skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
 #
@@ -21,7 +21,7 @@ cd "$root"
 jobs=$(nproc)
 tests_at_once=$((3 * jobs)) # most of them wait for clocks
 passed=0 failed=0 skipped=0
-plain_took=0 # seconds of the tests in the plain build
+beside='' # process groups
 
 # --- counting ---
 
@@ -57,32 +57,48 @@ skip() # NAME REASON
     echo "SKIP $1: $2"
 }
 
-# Seconds of processor time of all that has ended so far, in `spent`.
-count_spent()
+# Seconds of processor time of what a shell has waited for, of its `times`.
+processor_time() # FILE
 {
-    times >build-logs/times
-    spent=$(awk 'NR == 2 { split($0, t, "[ms]"); print int(60 * t[1] + t[2] + 60 * t[3] + t[4]) }' build-logs/times)
+    awk 'NR == 2 { split($0, t, "[ms]"); print int(60 * t[1] + t[2] + 60 * t[3] + t[4]) }' "$1"
 }
 
-begin_part() { count_spent; part_start=$SECONDS part_spent=$spent; }
-end_part()
+log_of() { echo "$root/build-logs/${1//[ \/]/-}.log"; } # NAME
+
+# In a shell of its own, whose processor time is the part's and not that of what ends beside it. What it says is in its
+# log; once it has ended, its status and seconds are beside that.
+perform() # NAME COMMAND...
 {
-    count_spent
-    part_took=$((SECONDS - part_start))
-    echo "done $1 ($part_took s, $((spent - part_spent)) s of processor time)"
+    local log rc=0 start=$SECONDS
+    log=$(log_of "$1")
+    (
+        trap 'exit 130' INT
+        "${@:2}" || rc=$?
+        times >"$log.times"
+        exit "$rc"
+    ) >"$log" 2>&1 || rc=$?
+    echo "$rc $((SECONDS - start)) $(processor_time "$log.times")" >"$log.part"
+    mv "$log.part" "$log.status"
+}
+
+# What has been performed counts only when it failed.
+ended() # NAME
+{
+    local log rc=1 took=0 spent=0
+    log=$(log_of "$1")
+    read -r rc took spent <"$log.status" || true
+    if [ "$rc" -ne 0 ]; then
+        fail "$1" "$log"
+        return 1
+    fi
+    echo "done $1 ($took s, $spent s of processor time)"
 }
 
 # Runs what the tests need, a build: it counts only when it fails.
 need() # NAME COMMAND...
 {
-    local name=$1 log=$root/build-logs/${1//[ \/]/-}.log
-    shift
-    begin_part
-    if ! "$@" >"$log" 2>&1; then
-        fail "$name" "$log"
-        return 1
-    fi
-    end_part "$name"
+    perform "$@"
+    ended "$1"
 }
 
 # Runs one part that counts as one test.
@@ -93,58 +109,35 @@ step() # NAME COMMAND...
     fi
 }
 
-# What mostly compiles, one after another, beside tests that wait for clocks half of their time. What is there first is
-# wanted first.
-start_compilers()
+# In a process group of its own, which ends with this shell.
+start_beside() # FUNCTION
 {
-    rm -f build-logs/beside-*
-    # Before they start: whoever interrupts at once leaves none behind. That they have ended already is no failure.
-    trap 'kill -- "-${compilers:-$!}" 2>/dev/null || true' EXIT
+    # Before it starts: whoever interrupts at once leaves none behind. That it has ended already is no failure.
+    trap 'kill -- $beside ${!:+"-$!"} 2>/dev/null || true' EXIT
     trap 'exit 130' INT # even if what it interrupts ends in its own way
-    set -m              # in a process group of its own
-    {
-        if type -P clang >/dev/null; then
-            compile "warnings of clang" make -s -C build-check -k -j "$jobs" syntax WERROR=-Werror
-        fi
-        compile "build with sanitizers" build_sanitized
-        if type -P clang-tidy >/dev/null; then
-            compile "clang-tidy" make -s -C build-check -k -j "$jobs" tidy
-        fi
-        compile "static program in an empty root" scripts/static.sh --try
-        if type -P aarch64-linux-gnu-g++ >/dev/null; then
-            compile "static program for 64-bit ARM" scripts/static.sh --try --host aarch64-linux-gnu
-        fi
-        if type -P dh >/dev/null; then
-            compile "Debian packages" env DEB_BUILD_OPTIONS="nocheck noopt" scripts/package.sh
-        fi
-        compile "make distcheck" check_distribution
-    } </dev/null &
-    compilers=$!
+    set -m
+    "$1" </dev/null &
+    beside+=" -$!"
     set +m
 }
 
-compile() # NAME COMMAND...
+# Waits for what runs there.
+wait_beside() # NAME
 {
-    local of=build-logs/beside-${1// /-} rc=0 start=$SECONDS
-    (
-        renice -n 10 "$BASHPID"
-        "${@:2}"
-    ) >"$of" 2>&1 || rc=$?
-    echo "$rc $((SECONDS - start))" >"$of.part"
-    mv "$of.part" "$of.status"
-}
-
-# Waits for it, prints what it said and returns its status. The part took as long as it did, not as it was waited for.
-compiled() # NAME
-{
-    local of=build-logs/beside-${1// /-} rc=1 took=0
-    until [ -e "$of.status" ] || [ -z "$(jobs -rp)" ]; do
+    local log
+    log=$(log_of "$1")
+    until [ -e "$log.status" ] || [ -z "$(jobs -rp)" ]; do
         sleep 0.5
     done
-    cat "$of"
-    read -r rc took <"$of.status" || true
-    part_start=$((SECONDS - took))
-    return "$rc"
+    ended "$1"
+}
+
+# Waits for one that counts as one test.
+step_beside() # NAME
+{
+    if wait_beside "$1"; then
+        pass "$1"
+    fi
 }
 
 # True when the tool is there; else the part is counted as skipped, or under --full as failed.
@@ -171,7 +164,7 @@ count_programs() # BUILD-DIRECTORY LABEL
         SKIP) skip "$name" "$(sed -n 's/.*# SKIP //p' "${results%.trs}.log" | head -n 1)" ;;
         *) fail "$name" "${results%.trs}.log" ;;
         esac
-    done < <(find "$1" -name '*.trs' | sort)
+    done < <(find "$1/tests" -name '*.trs' | sort)
 }
 
 # --- parts ---
@@ -187,7 +180,7 @@ build_all() # BUILD-DIRECTORY CONFIGURE-ARGUMENTS -- NAME=VALUE...
 failed_programs() # BUILD-DIRECTORY
 {
     local results
-    find "$1" -name '*.trs' | sort | while read -r results; do
+    find "$1/tests" -name '*.trs' | sort | while read -r results; do
         if ! grep -qE '^:global-test-result: (PASS|SKIP)' "$results"; then
             results=${results#"$1"/}
             results=${results%.trs}
@@ -218,18 +211,21 @@ retry_alone() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
 
 run_tests() # BUILD-DIRECTORY LABEL [NAME=VALUE for make]
 {
-    local directory=$1 label=$2 log=$root/build-logs/tests.log
+    local directory=$1 label=$2 log=$root/build-logs/tests.log start=$SECONDS
     shift 2
-    begin_part
-    find "$directory" -name '*.trs' -delete
-    make -s -C "$directory" -j "$tests_at_once" "$@" check 2>&1 | tee "$log" |
-        sed -un 's/^[A-Z]*: tests/ended &/p' || true
-    retry_alone "$directory" "$label" "$@"
-    if [ -z "$(find "$directory" -name '*.trs' -print -quit)" ]; then
+    find "$directory/tests" -name '*.trs' -delete
+    (
+        trap 'exit 130' INT
+        make -s -C "$directory" -j "$tests_at_once" "$@" check 2>&1 | tee "$log" |
+            sed -un 's/^[A-Z]*: tests/ended &/p' || true
+        retry_alone "$directory" "$label" "$@"
+        times >"$log.times"
+    )
+    if [ -z "$(find "$directory/tests" -name '*.trs' -print -quit)" ]; then
         fail "$label tests: none ran" "$log"
     fi
     count_programs "$directory" "$label"
-    end_part "$label tests"
+    echo "done $label tests ($((SECONDS - start)) s, $(processor_time "$log.times") s of processor time)"
 }
 
 # Of tests/cli/lib.sh, which takes four times as long as the test that includes it, only the names of its variables.
@@ -280,19 +276,17 @@ build_sanitized()
 }
 
 # A report ends the program with a status that no test expects.
-sanitized() # COMMAND... that builds it
+run_sanitized()
 {
     local tests_at_once=$((2 * jobs)) # with less time to wait in
     export ASAN_OPTIONS=exitcode=99:detect_leaks=1:strict_string_checks=1
     export UBSAN_OPTIONS=exitcode=99:print_stacktrace=1
-    if need "build with sanitizers" "$@"; then
-        # All cases take three times as long as in the plain build: of the black-box tests, which run for what no unit
-        # test reaches, so many are drawn as fit into five minutes.
-        draw_cases $(((3 * plain_took + 299) / 300))
-        # Without those in which the program is not at work.
-        run_tests build-sanitize sanitize "TESTS=\$(filter-out tests/style/% tests/cli/test_check_sh.sh tests/cli/test_harness.sh \
-            tests/cli/test_run_sh.sh tests/cli/test_sbom.sh tests/cli/test_setup_sh.sh,\$(script_tests) \$(unit_tests))"
-    fi
+    # Cases take three times as long as in the plain build: of the black-box tests, which run for what no unit test
+    # reaches, so many are drawn as fit into five minutes.
+    [ -z "$full" ] || draw_cases 7
+    # Without those in which the program is not at work.
+    run_tests build-sanitize sanitize "TESTS=\$(filter-out tests/style/% tests/cli/test_check_sh.sh tests/cli/test_harness.sh \
+        tests/cli/test_run_sh.sh tests/cli/test_sbom.sh tests/cli/test_setup_sh.sh,\$(script_tests) \$(unit_tests))"
     unset ASAN_OPTIONS UBSAN_OPTIONS CASES_DRAWN
 }
 
@@ -312,12 +306,12 @@ run_from_elsewhere()
 # Jobs under PyTorch, a Slurm of several nodes, a Grid Engine, the report in a browser, 100 kills, and whole what else
 # is drawn of kills and old databases: once, in the plain build, since each takes minutes or waits for clocks of its own,
 # for which another can use the processor.
-real_tests="tests/cli/test_torch.sh tests/cli/test_slurm_cluster.sh tests/cli/test_gridengine.sh tests/cli/test_engines.sh \
-    tests/cli/test_torque.sh tests/cli/test_report_browser.sh tests/cli/test_selftest.sh tests/cli/test_failed_calls.sh \
-    tests/cli/test_power_cuts.sh tests/cli/test_faults.sh tests/cli/test_migrations.sh tests/cli/test_ssh.sh"
+real_tests="tests/cli/test_slurm_cluster.sh tests/cli/test_gridengine.sh tests/cli/test_ssh.sh tests/cli/test_engines.sh \
+    tests/cli/test_power_cuts.sh tests/cli/test_torch.sh tests/cli/test_report_browser.sh tests/cli/test_faults.sh \
+    tests/cli/test_failed_calls.sh tests/cli/test_migrations.sh tests/cli/test_selftest.sh tests/cli/test_torque.sh"
 real_surroundings()
 {
-    local tests_at_once=$((jobs + 1))
+    local tests_at_once=$((2 * jobs))
     export MESHSWEEP_FULL=1 MESHSWEEP_BROWSER_TEST=1
     run_tests build-check real TESTS="$real_tests"
     unset MESHSWEEP_FULL MESHSWEEP_BROWSER_TEST
@@ -365,11 +359,11 @@ check_distribution()
 plain_parts()
 {
     if need "build" build_all build-check --enable-faults -- WERROR=-Werror; then
+        [ -z "$full" ] || start_beside compile
         # Under --full those follow, with all that they try here and more.
         [ "$full" ] || draw_cases 3
         run_tests build-check check WERROR=-Werror \
             "TESTS=\$(filter-out ${full:+$real_tests},\$(script_tests) \$(unit_tests))"
-        plain_took=$part_took
         unset CASES_DRAWN
     fi
     step "map of the source" scripts/architecture.sh
@@ -388,9 +382,37 @@ plain_parts()
     fi
 }
 
+# What mostly compiles takes what the tests leave: they wait for clocks part of their time. Of two rows, in each of which
+# one follows another, one waits for the network too.
+compile()
+{
+    renice -n 10 "$BASHPID" >/dev/null
+    compile_of_the_tree &
+    perform "static program for 64-bit ARM" scripts/static.sh --try --host aarch64-linux-gnu
+    perform "static program in an empty root" scripts/static.sh --try
+    perform "Debian packages" env DEB_BUILD_OPTIONS="nocheck noopt" scripts/package.sh
+    perform "make distcheck" check_distribution
+    wait
+}
+
+compile_of_the_tree()
+{
+    perform "build with sanitizers" build_sanitized
+    perform "clang-tidy" make -s -C build-check -k -j "$jobs" tidy
+    perform "warnings of clang" make -s -C build-check -k -j "$jobs" syntax WERROR=-Werror
+}
+
+# Those that wait for clocks of their own.
+short_parts()
+{
+    perform "selftest, 100 kills" build-check/meshsweep selftest --kills 100 --jobs 1000 --seed 1
+    perform "kills where calls are refused" refused_calls
+    perform "run.sh from elsewhere" run_from_elsewhere
+}
+
 full_parts()
 {
-    start_compilers
+    start_beside short_parts
     real_surroundings
     newest_engine
     if [ -n "${MESHSWEEP_DEEPSPEED_HISTORY-}" ]; then
@@ -398,27 +420,30 @@ full_parts()
     else
         skip "keys of DeepSpeed's releases" "MESHSWEEP_DEEPSPEED_HISTORY names no repository of DeepSpeed"
     fi
-    step "run.sh from elsewhere" run_from_elsewhere
-    sanitized compiled "build with sanitizers"
-    step "selftest, 100 kills" build-check/meshsweep selftest --kills 100 --jobs 1000 --seed 1
-    step "kills where calls are refused" refused_calls
-    if have clang "warnings of clang"; then
-        step "warnings of clang" compiled "warnings of clang"
+    if wait_beside "build with sanitizers"; then
+        run_sanitized
     fi
-    if have clang-tidy "clang-tidy"; then
-        step "clang-tidy" compiled "clang-tidy"
-    fi
-    step "static program in an empty root" compiled "static program in an empty root"
-    if have aarch64-linux-gnu-g++ "static program for 64-bit ARM"; then
-        step "static program for 64-bit ARM" compiled "static program for 64-bit ARM"
-    fi
-    if have dh "Debian packages"; then
-        step "Debian packages" compiled "Debian packages"
-    fi
-    step "make distcheck" compiled "make distcheck"
+    step_beside "run.sh from elsewhere"
+    step_beside "selftest, 100 kills"
+    step_beside "kills where calls are refused"
     if have clang "fuzzing"; then
         step "fuzzing" scripts/fuzz.sh 10
     fi
+    if have clang "warnings of clang"; then
+        step_beside "warnings of clang"
+    fi
+    if have clang-tidy "clang-tidy"; then
+        step_beside "clang-tidy"
+    fi
+    step_beside "static program in an empty root"
+    if have aarch64-linux-gnu-g++ "static program for 64-bit ARM"; then
+        step_beside "static program for 64-bit ARM"
+    fi
+    if have dh "Debian packages"; then
+        step_beside "Debian packages"
+    fi
+    step_beside "make distcheck"
+    wait # for their processor time
 }
 
 # --- the whole ---
@@ -437,6 +462,7 @@ for argument; do
 done
 
 mkdir -p build-logs
+rm -f build-logs/*.status
 : >build-logs/failures
 if [ "$setup" ]; then
     # Without the tests' own tools a part is skipped; without those of the build nothing can be said.
@@ -448,7 +474,9 @@ if [ "$setup" ]; then
     fi
 fi
 if [ "$sanitize" ] && [ -z "$full" ]; then
-    sanitized build_sanitized
+    if need "build with sanitizers" build_sanitized; then
+        run_sanitized
+    fi
 else
     plain_parts
     if [ "$full" ]; then
@@ -459,7 +487,7 @@ if [ -s build-logs/failures ]; then
     echo "what failed:"
     cat build-logs/failures
 fi
-count_spent
-echo "took $SECONDS s, $spent s of processor time"
+times >build-logs/times
+echo "took $SECONDS s, $(processor_time build-logs/times) s of processor time"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
