@@ -81,11 +81,12 @@ static int read_profile(const char *text, struct framework *f, bool *any, struct
 {
     struct toml_fault fault;
     struct toml_node *root;
-    *any = false;
-    /* Profiles without such a part need not be parsed. */
-    if (!strstr(text, "[predict.memory]") && !strstr(text, "[predict.time]"))
+    /* Its tables are the last ones: what stands before them, most of a profile, need not be parsed. */
+    const char *memory = strstr(text, "[predict.memory]"), *part = memory ? memory : strstr(text, "[predict.time]");
+    *any = part;
+    if (!part)
         return 0;
-    if (toml_parse(text, strlen(text), &root, &fault) < 0) {
+    if (toml_parse(part, strlen(part), &root, &fault) < 0) {
         error_set(e, ERROR_FAILED, "line %d: %s", fault.line, fault.message);
         free(fault.message);
         return -1;
@@ -94,7 +95,6 @@ static int read_profile(const char *text, struct framework *f, bool *any, struct
     int rc = read_table(toml_child(predict, "memory"), false, f, e);
     if (rc == 0)
         rc = read_table(toml_child(predict, "time"), true, f, e);
-    *any = true;
     toml_free(root);
     return rc;
 }
@@ -125,7 +125,7 @@ static int add_framework(struct framework_set *s, const struct embedded_file *fi
     struct framework f = s->base;
     bool any;
     if (read_profile(file->text, &f, &any, e) < 0)
-        return error_context(e, "%s", file->name);
+        return error_context(e, "the coefficients of %s", file->name);
     if (!any)
         return 0;
     keep_nominal(&f);
