@@ -358,7 +358,7 @@ check_distribution()
 
 plain_parts()
 {
-    if need "build" build_all build-check --enable-faults -- WERROR=-Werror; then
+    if need "build" build_all build-check --enable-faults CFLAGS='-g1 -O2' CXXFLAGS='-g1 -O2' -- WERROR=-Werror; then
         [ -z "$full" ] || start_beside compile
         # Under --full those follow, with all that they try here and more.
         [ "$full" ] || draw_cases 3
