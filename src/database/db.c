@@ -249,15 +249,8 @@ static void keep_statement(struct stmt *s)
 
 int db_run(struct db *db, const char *sql, struct sql_values values, struct error *e)
 {
-    struct stmt *s = NULL;
-    if (db_query(db, sql, values, &s, e) < 0)
-        return -1;
-    int rc = stmt_run(s, e);
-    if (rc == 0)
-        keep_statement(s);
-    else
-        stmt_free(s);
-    return rc;
+    OWNED_STMT *s = NULL;
+    return db_query(db, sql, values, &s, e) < 0 ? -1 : stmt_run(s, e);
 }
 
 int db_insert(struct db *db, const char *sql, struct sql_values values, int64_t *id, struct error *e)
@@ -285,12 +278,10 @@ int db_next(struct db *db, const char *sql, struct sql_values values, struct stm
 int db_query_int(struct db *db, const char *sql, struct sql_values values, int64_t absent, int64_t *out,
                  struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, sql, values, &s, e);
     if (rc >= 0)
         *out = rc > 0 ? stmt_int(s, 0) : absent;
-    if (rc > 0)
-        keep_statement(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -305,12 +296,10 @@ int db_query_bool(struct db *db, const char *sql, struct sql_values values, bool
 
 int db_query_text(struct db *db, const char *sql, struct sql_values values, char **out, struct error *e)
 {
-    struct stmt *s = NULL;
+    OWNED_STMT *s = NULL;
     int rc = db_next(db, sql, values, &s, e);
     if (rc >= 0)
         *out = rc > 0 ? stmt_copy_text(s, 0) : NULL;
-    if (rc > 0)
-        keep_statement(s);
     return rc < 0 ? -1 : 0;
 }
 
@@ -463,7 +452,7 @@ int db_prepare(struct db *db, const char *sql, struct stmt **out, struct error *
     if (sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &handle, NULL) != SQLITE_OK)
         return db_error(db, e);
     struct stmt *s = xmalloc(sizeof *s);
-    *s = (struct stmt){handle, db};
+    *s = (struct stmt){.handle = handle, .db = db};
     *out = s;
     return 0;
 }
@@ -480,6 +469,7 @@ int db_query(struct db *db, const char *sql, struct sql_values values, struct st
     *out = take_kept(db, sql);
     if (!*out && db_prepare(db, sql, out, e) < 0)
         return -1;
+    (*out)->is_query = true;
     stmt_bind(*out, values);
     return 0;
 }
@@ -494,7 +484,10 @@ void stmt_free(struct stmt *s)
 
 void stmt_release(struct stmt **at)
 {
-    stmt_free(*at);
+    if (*at && (*at)->is_query)
+        keep_statement(*at);
+    else
+        stmt_free(*at);
 }
 
 static void bound(int rc)

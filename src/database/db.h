@@ -36,9 +36,9 @@ void db_close(struct db *db);
 /* Runs statements that return nothing of interest. */
 int db_exec(struct db *db, const char *sql, struct error *e);
 
-/* The same, of one statement with its values. The last few of these and of the queries below that came to their end are
- * kept, and run again without being compiled: views, and a table's triggers, are compiled with what uses them, which
- * takes far longer than to read or write a row. */
+/* The same, of one statement with its values. The last few of these and of the queries below are kept once they have
+ * come to their end or were released, and run again without being compiled: views, and a table's triggers, are compiled
+ * with what uses them, which takes far longer than to read or write a row. */
 int db_run(struct db *db, const char *sql, struct sql_values values, struct error *e);
 
 /* The same of an INSERT; `*id` gets the row's. */

@@ -76,7 +76,7 @@ int guard_prepare_reading(struct db *db, const char *sql, guard_column *each, vo
     if (rc != SQLITE_OK)
         return error_set(e, ERROR_USAGE, "%s", w.refused[0] ? w.refused : sqlite3_errmsg(db->handle));
     struct stmt *s = xmalloc(sizeof *s);
-    *s = (struct stmt){handle, db};
+    *s = (struct stmt){.handle = handle, .db = db};
     *out = s;
     return 0;
 }

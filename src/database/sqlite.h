@@ -43,6 +43,7 @@ struct db {
 struct stmt {
     sqlite3_stmt *handle;
     struct db *db;
+    bool is_query; /* which is kept when it is released */
 };
 
 /* Returns advice on what a person can do about a result code; NULL: nothing that is not said. */
