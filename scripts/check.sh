@@ -388,8 +388,8 @@ compile()
 {
     renice -n 10 "$BASHPID" >/dev/null
     compile_of_the_tree &
-    perform "static program for 64-bit ARM" scripts/static.sh --try --host aarch64-linux-gnu
-    perform "static program in an empty root" scripts/static.sh --try
+    perform "static program for 64-bit ARM" scripts/static.sh --try --noopt --host aarch64-linux-gnu
+    perform "static program in an empty root" scripts/static.sh --try --noopt
     perform "Debian packages" env DEB_BUILD_OPTIONS="nocheck noopt" scripts/package.sh
     perform "make distcheck" check_distribution
     wait

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Builds one program file that needs no library: scripts/static.sh [--try] [--host TRIPLET] [DIRECTORY]
+# Builds one program file that needs no library: scripts/static.sh [--try] [--noopt] [--host TRIPLET] [DIRECTORY]
 #
 #   DIRECTORY  where meshsweep-VERSION-linux-MACHINE, its SHA256SUMS and its SBOM are left (build-static, with --host
 #              build-static-MACHINE)
 #   --try      and runs it in an empty root that has nothing but /bin/sh, /dev and /proc: a sweep, the winner, a report;
 #              as root
+#   --noopt    as fast as it compiles, not as it runs: to see that it does
 #   --host     for another machine: aarch64-linux-gnu for Grace, by Debian's cross compiler (gcc-aarch64-linux-gnu,
 #              g++-aarch64-linux-gnu) and with the archives of Debian's packages for it, which are unpacked in the build
 #              directory; --try runs it under qemu (qemu-user-static), without a root of its own
@@ -21,10 +22,11 @@ set -eu
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 most_bytes=12000000
-try='' out='' host=''
+try='' out='' host='' optimize=-O2
 while [ $# -gt 0 ]; do
     case $1 in
     --try) try=1 ;;
+    --noopt) optimize=-O0 ;;
     --host) host=${2:?--host wants a triplet}; shift ;;
     -*) echo "static.sh: unknown option $1" >&2; exit 2 ;;
     *) out=$1 ;;
@@ -216,7 +218,7 @@ try_in_empty_root()
 }
 
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct 2>/dev/null || echo 0)}
-flags=(-O2 -ffunction-sections -fdata-sections "-ffile-prefix-map=$root=." "-ffile-prefix-map=$out=build")
+flags=("$optimize" -ffunction-sections -fdata-sections "-ffile-prefix-map=$root=." "-ffile-prefix-map=$out=build")
 if [ -n "$host" ]; then
     sysroot=$out/sysroot
     type -P "$CC" >/dev/null || die "there is no $CC; on Debian: apt-get install gcc-${host//_/-} g++-${host//_/-}"
