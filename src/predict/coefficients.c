@@ -82,7 +82,8 @@ static int read_profile(const char *text, struct framework *f, bool *any, struct
     struct toml_fault fault;
     struct toml_node *root;
     /* Its tables are the last ones: what stands before them, most of a profile, need not be parsed. */
-    const char *memory = strstr(text, "[predict.memory]"), *part = memory ? memory : strstr(text, "[predict.time]");
+    const char *memory = strstr(text, "[predict.memory]"), *time = strstr(text, "[predict.time]");
+    const char *part = !memory || (time && time < memory) ? time : memory;
     *any = part;
     if (!part)
         return 0;
