@@ -132,8 +132,8 @@ throughput 182.26 1' "SELECT name || ' ' || printf('%.6g', value) || ' ' || coun
 # axolotl and ms-swift add to the dictionaries, Megatron-Bridge has a line of its own.
 others_on_a_profile__their_own_numbers__read()
 {
-    echo "{'loss': 1.5, 'memory/max_active (GiB)': 12.75, 'memory/max_allocated (GiB)': 12.5, 'memory/device_reserved "\
-"(GiB)': 14.5, 'tokens/train_per_sec_per_gpu': 2345.5, 'epoch': 0.1}" >axolotl.log
+    printf '%s' "{'loss': 1.5, 'memory/max_active (GiB)': 12.75, 'memory/max_allocated (GiB)': 12.5, " \
+        "'memory/device_reserved (GiB)': 14.5, 'tokens/train_per_sec_per_gpu': 2345.5, 'epoch': 0.1}" >axolotl.log
     read_sample huggingface "../../$(realpath --relative-to="$samples/../.." axolotl.log)"
     expect_metrics 'loss 1.5 1; peak_memory 12.5 1; reserved_memory 14.5 1; tokens_per_second_per_gpu 2345.5 1'
     echo "{'loss': 1.5, 'token_acc': 0.61, 'memory(GiB)': 62.5, 'train_speed(s/it)': 8.125}" >swift.log
