@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Builds and runs every test: scripts/check.sh [--full] [--sanitize] [--no-setup]
 #
-#   (none)      in five minutes: warnings as errors, unit and style tests, one in three of the black-box cases (drawn by
-#               the commit, or by SEED), the map of the source, shellcheck, clang-format, unit tests under valgrind
+#   (none)      in five minutes: warnings as errors, unit and style tests, one in five of the black-box cases (drawn by
+#               the commit, or by SEED), the map of the source, shellcheck, clang-format, half of the unit tests under
+#               valgrind
 #   --full      all black-box cases, with a kill at every fault point, and clang's warnings, under ASan and UBSan every
-#               unit test and one in seven of the other cases (drawn likewise), clang-tidy, a run from a clean directory, a
-#               selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where system
-#               calls are refused, ten seconds of each fuzz target, a static program in an empty root and one for 64-bit
-#               ARM, the Debian packages and `make distcheck`; a part whose tool is missing then counts as failed, else
-#               as skipped
+#               unit test and one in seven of the other cases (drawn likewise), clang-tidy, a run from a clean directory,
+#               a selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where
+#               system calls are refused, ten seconds of each fuzz target, a static program in an empty root and one for
+#               64-bit ARM, the Debian packages and `make distcheck`; a part whose tool is missing then counts as failed,
+#               else as skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
 #   --no-setup  installs nothing
 #
@@ -256,15 +257,22 @@ run_under_valgrind()
     local programs=() unfit=tests/unit/test_supervisor tests_at_once=$jobs
     mapfile -t programs < <(cd build-check && find tests/unit -type f -executable -name 'test_*' ! -path "$unfit" | sort)
     [ ${#programs[@]} -gt 0 ] || return 0
+    # Without --full half of them, drawn as the cases are.
+    [ "$full" ] || mapfile -t programs < <(printf '%s\n' "${programs[@]}" |
+        shuf -n $(((${#programs[@]} + 1) / 2)) --random-source=<(yes "$(draw)"))
     run_tests build-check valgrind TESTS="${programs[*]}" LOG_COMPILER="$root/scripts/memcheck.sh 0.1"
     skip "valgrind $unfit" "valgrind has no vfork that shares memory"
 }
+
+# What is drawn by.
+draw() { echo "${SEED:-$(git rev-parse --short HEAD 2>/dev/null || echo 1)}"; }
 
 # About one in N of the black-box cases runs.
 draw_cases() # N
 {
     [ "$1" -gt 1 ] || return 0
-    export CASES_DRAWN=${SEED:-$(git rev-parse --short HEAD 2>/dev/null || echo 1)}/$1
+    CASES_DRAWN=$(draw)/$1
+    export CASES_DRAWN
     echo "one in $1 of the black-box cases runs: CASES_DRAWN=$CASES_DRAWN"
 }
 
@@ -361,7 +369,7 @@ plain_parts()
     if need "build" build_all build-check --enable-faults CFLAGS='-g1 -O2' CXXFLAGS='-g1 -O2' -- WERROR=-Werror; then
         [ -z "$full" ] || start_beside compile
         # Under --full those follow, with all that they try here and more.
-        [ "$full" ] || draw_cases 3
+        [ "$full" ] || draw_cases 5
         run_tests build-check check WERROR=-Werror \
             "TESTS=\$(filter-out ${full:+$real_tests},\$(script_tests) \$(unit_tests))"
         unset CASES_DRAWN
