@@ -24,6 +24,8 @@ static void assert_matches(const char *text, const char *expected)
 
 #define AUTO "[[parallel_spec]]\ntp = 1\n[[parallel_spec]]\nauto = true\n"
 
+#define LONG_NAME "a-rule-with-a-name-that-is-longer-than-sixty-four-bytes-and-that-the-sweep-has"
+
 TEST_ROWS(match__each_text__combinations_matches_jobs_and_exclusions,
           (const char *text,
            *expected), /* tp=1 on 1, tp=2 on 2, and the automatic plan, whose degree counts as one, on each of three. */
@@ -33,6 +35,10 @@ TEST_ROWS(match__each_text__combinations_matches_jobs_and_exclusions,
           /* No cluster is one host with one device. */
           {"[[parallel_spec]]\ntp = [1, 2]\n", "2 1 1 world-size 1/1"},
           {"[sweep]\ndisable_rules = [\"world-size\"]\n[[parallel_spec]]\ntp = [1, 2]\n", "2 2 2 tp-within-node 1/1"},
+          /* A rule is switched off by a name that is longer than what anything is held to be near to. */
+          {"[sweep]\ndisable_rules = [\"" LONG_NAME "\"]\n[[model]]\na = [1, 2]\n[[rule]]\nname = \"" LONG_NAME
+           "\"\nrequire = \"a = 1\"\n",
+           "2 2 2"},
           /* Rules are total over NULL and zero: layers=2 zero=1 alone is excluded; without layers it is NULL. */
           {"[[model]]\nlayers = [2, 4]\n[[model]]\nheads = 3\n[[parallel_spec]]\nzero = [0, 1]\n"
            "[[rule]]\nname = \"divides\"\nrequire = \"layers % zero = 0\"\n"
