@@ -10,7 +10,7 @@
  *   working      one layer's whole set (layer_memory_set), under full recompute with what passes it    coefficients.h
  *                (layer_memory_passing), + hidden_bytes·T·h
  *   logits       on the stage with the head: (logit_bytes + logit_slack)·T·V/t + 2·T·h, not / t where  coefficients.h
- *                they are gathered
+ *                they are gathered; where the loss is in a compiled model's graph, 4 for logit_bytes
  *   buffers      ZeRO stage 1, 2: 2·bucket, twice with overlap_gradients; stage 2, 3 also on one rank  [5]
  *                ZeRO stage 3: 2·bucket + 2·min(parameters, live, prefetch + gathered layers) + 2·(largest [5]
  *                layer or embedding; where layers are the units (no prefetch), embedding and head      [10]

@@ -55,7 +55,7 @@ enum recompute_module {
     MODULE_MLP_ACT = 128, /* what torch.compile recomputes by itself; not in Megatron-LM */
 };
 /* FUSED: one kernel over the logits; TE: TransformerEngine's; LINEAR: fused with the head, without logits. */
-enum loss_kernel { LOSS_EAGER = 0, LOSS_FUSED, LOSS_TE, LOSS_LINEAR, LOSS_END };
+enum loss_kernel { LOSS_EAGER = 0, LOSS_FUSED, LOSS_TE, LOSS_LINEAR, LOSS_COMPILED, LOSS_END };
 /* What a loop has of a pass's output until it has the next one's: logits, or its keys and values as well. */
 enum held_outputs { HELD_NONE = 0, HELD_LOGITS, HELD_CACHE };
 enum offload { OFFLOAD_NONE = 0, OFFLOAD_OPTIMIZER, OFFLOAD_PARAMETERS }; /* PARAMETERS: optimizer, too */

@@ -331,7 +331,8 @@ static double cache_bytes(const struct plan_memory *m, double layers)
 #define COMPILED_PARTS 2.25 /* of each part of a loss its logits, of one in eight their gradient, too */
 
 /* Per token and vocabulary entry. GPTBigCode's loss is not in fp32, nor one that reads logits as they are, except under
- * autocast or where hidden states are in fp32. */
+ * autocast or where hidden states are in fp32. One in the graph of a compiled model has its logits and their gradient
+ * in the type of products (torch _inductor: what is widened or reduced is computed where it is read). */
 static double loss_bytes(const struct plan_memory *m)
 {
     const double bytes[LOSS_END] = {[LOSS_EAGER] = m->c->logit_bytes,
@@ -339,6 +340,8 @@ static double loss_bytes(const struct plan_memory *m)
                                     [LOSS_TE] = m->c->te_logit_bytes,
                                     [LOSS_LINEAR] = m->plan->compiled ? fmin(COMPILED_PARTS, m->c->part_logit_bytes)
                                                                       : m->c->part_logit_bytes};
+    if (m->plan->loss == LOSS_COMPILED)
+        return plan_is_fp32(m->plan) ? 2 * FP32_BYTES : 4;
     bool is_eager = m->plan->loss == LOSS_EAGER && !plan_is_fp32(m->plan);
     bool is_narrow = is_gpt_bigcode(m) || (m->plan->narrow_loss && is_eager);
     return bytes[m->plan->loss] / (is_narrow && !tuning_is_wide(m->a, m->plan, m->c) ? 2 : 1);
@@ -361,7 +364,8 @@ static double held_bytes(const struct plan_memory *m, double layers, bool at_los
     double further = m->plan->recompute == RECOMPUTE_FULL ? plan_recompute_share(m->plan, layers) : 0;
     if (m->plan->held == HELD_NONE || m->plan->pipeline > 1)
         return 0;
-    double logit = m->plan->loss == LOSS_LINEAR ? 0 : m->plan->narrow_loss ? 2 : FP32_BYTES;
+    bool is_narrow = m->plan->narrow_loss || (m->plan->loss == LOSS_COMPILED && !plan_is_fp32(m->plan));
+    double logit = m->plan->loss == LOSS_LINEAR ? 0 : is_narrow ? 2 : FP32_BYTES;
     return logit * logit_count(m) + (further + at_loss) * cache;
 }
 

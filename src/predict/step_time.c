@@ -43,6 +43,7 @@
 #define WIDE_FORWARD 24.0 /* bytes per hidden unit under autocast: step_time.h */
 #define WIDE_BACKWARD 32.0
 #define WEIGHT_CAST 6.0        /* a weight, or its gradient, read in one width and written in the other */
+#define COMPILED_LOSS 0.25     /* of an eager loss: in 2 bytes, written, read three times, and its gradient written */
 #define LOSS_HALVES 6.0        /* half all-reduces: maximum, predicted logit and sum */
 #define SWEEPS 8.0             /* passes over a saved activation that the term's weight includes */
 #define TORCH_LINK 50e9        /* bytes/s, the most that torch's own offload was seen to reach: step_time.h */
@@ -675,7 +676,8 @@ static struct terms head_terms(const struct plan_time *t)
     double vocab = architecture_predicts_words(t->a) ? t->vocab : 0;
     double head_passes = t->plan->tuning != TUNING_FULL && !(t->plan->saved_modules & SAVED_HEAD) ? 2 : 3;
     out.x[TIME_MATRICES] = head_passes * t->tokens * t->token.head / (t->tensor * wide_peak(t));
-    out.x[TIME_LOGITS] = 4 * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->bandwidth;
+    double swept = t->plan->loss == LOSS_COMPILED ? 4 * COMPILED_LOSS : 4;
+    out.x[TIME_LOGITS] = swept * t->tokens * plan_decoder_share(t->plan) * vocab / t->tensor / t->bandwidth;
     out.x[TIME_OPTIMIZER] =
         (accumulated_bytes(t) + gathered_copies(t)) * t->vocab * t->hidden / t->tensor / t->bandwidth;
     if (vocab > 0)

@@ -80,7 +80,7 @@
  *
  *   term          of the head, per micro-batch                                                           source
  *   matrices      3·T·F_head / (t·peak), as for a layer, but never below 16 bits                         flops.h
- *   logits        4·T·V/t / device memory                                                                coefficients.h
+ *   logits        4·T·V/t / device memory; a quarter of it for a loss in a compiled model's graph        coefficients.h
  *   tensor        1 all-reduce of 2·T·h, 2 if the embedding is on the same stage                           [2] [14]
  *   tensor-steps  these and the loss's 3, as for a layer; half an all-reduce more with sequence            [14]
  *                 parallelism

@@ -305,6 +305,14 @@ TEST(step_predict__head__products_of_the_device)
     assert_close(shares[0], shares[1], 1e-9);
 }
 
+/* What the graph of a compiled model has of its loss is read and written in 2 bytes, 10 for the 40 of an eager one. */
+TEST(step_predict__compiled_loss__a_quarter_of_the_traffic)
+{
+    double eager = term(PLANNED(.sequence = 2048), "megatron", TIME_LOGITS);
+    assert_true(eager > 0);
+    assert_close(term(PLANNED(.sequence = 2048, .loss = LOSS_COMPILED), "megatron", TIME_LOGITS), eager / 4, 1e-9);
+}
+
 /* nanotron reduces gradients in buckets of 25 MiB, each over a tree of two nodes, behind the last backward pass. */
 TEST(step_predict__buckets__latency_of_each)
 {

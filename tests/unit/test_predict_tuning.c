@@ -245,6 +245,8 @@ TEST_ROWS(memory_predict__gpt_bigcode__cache_and_a_loss_in_16_bits,
           {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_NONE, LOSS_EAGER, 6, 0, 2},
           {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_EAGER, 12, 4, 6},
           {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_FUSED, 8, 4, 6},
+          {"hf-trainer", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_COMPILED, 4, 2, 2},
+          {"hf-trainer", 1, false, TUNING_LORA, RECOMPUTE_FULL, LOSS_COMPILED, 4, 4, 6},
           {"hf-trainer", 1, true, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
           {"hf-trainer", 8, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 12, 0, 2},
           {"torchtitan", 1, false, TUNING_FULL, RECOMPUTE_FULL, LOSS_EAGER, 0, 0, 2})
@@ -298,6 +300,7 @@ TEST_ROWS(memory_predict__held_outputs__logits_and_cache_of_the_pass_before,
           (enum held_outputs held; enum recompute recompute; enum loss_kernel loss; double logits, caches; bool narrow),
           {HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 4, 0, false}, {HELD_LOGITS, RECOMPUTE_FULL, LOSS_EAGER, 2, 0, true},
           {HELD_CACHE, RECOMPUTE_FULL, LOSS_EAGER, 4, 2, false}, {HELD_CACHE, RECOMPUTE_NONE, LOSS_EAGER, 4, 1, false},
+          {HELD_LOGITS, RECOMPUTE_FULL, LOSS_COMPILED, 2, 0, false},
           {HELD_CACHE, RECOMPUTE_FULL, LOSS_LINEAR, 0, 2, false})
 {
     const double cache = LAYERS * 2 * 2 * 2 * HIDDEN / 8; /* of a token, of two heads of eight */
