@@ -256,7 +256,7 @@ audit__not_asked_for__none_runs()
             s/^micro_batch = .*/micro_batch = [1, 2, 3]/; s/^\[sweep\]/[sweep]\nseed = 0/' sweep.toml
     for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         sed -i "s/^seed = .*/seed = $seed/" sweep.toml
-        expect_said only_stdout_contains 0 '27 combinations, 1 matched' plan
+        expect_said only_stdout_contains 0 '27 combinations, 2 matched' plan
     done
     sed -i 's/^prune = .*/prune = "certain"\naudit = 1/' sweep.toml
     expect_said only_stdout_contains 0 '27 matched' plan

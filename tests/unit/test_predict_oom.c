@@ -87,8 +87,8 @@ static struct trade trade_at(const struct judged_runs *r, double share, size_t g
     return t;
 }
 
-/* The share of the others' good runs: a quarter less than the 2 % that may be lost, for what they do not show. */
-#define LOST_BY_OTHERS 0.015
+/* The share of the others' good runs: a quarter less than the 1 % that may be lost, for what they do not show. */
+#define LOST_BY_OTHERS 0.0075
 
 /* The lowest share, in hundredths, above which no more than LOST_BY_OTHERS of the good runs lie, outside of a group. */
 static double share_without(const struct judged_runs *r, size_t group)
@@ -116,7 +116,7 @@ TEST(oom_verdict__ultrascale_runs__avoids_failures_and_keeps_runs)
     NEEDS(runs.loaded);
     struct trade t = trade_at(&runs, OOM_CERTAIN_SHARE, SIZE_MAX, true);
     print_trade("out of memory, tp <= 8", &t);
-    assert_true(t.avoided >= 0.93 * t.failures && t.lost <= 0.02 * t.good);
+    assert_true(t.avoided >= 0.89 * t.failures && t.lost <= 0.01 * t.good);
     for (int hundredths = 80; hundredths <= 120; hundredths += 5) {
         struct trade at = trade_at(&runs, hundredths / 100., SIZE_MAX, true);
         char what[64];
@@ -149,6 +149,6 @@ TEST(oom_verdict__share_of_the_other_groups__as_good)
     }
     print_message("shares that the other groups lead to: %.2f to %.2f\n", least, most);
     print_trade("out of memory, each group by the others' share", &sum);
-    assert_true(sum.avoided >= 0.93 * sum.failures && sum.lost <= 0.02 * sum.good);
+    assert_true(sum.avoided >= 0.88 * sum.failures && sum.lost <= 0.015 * sum.good);
     assert_true(least <= OOM_CERTAIN_SHARE && OOM_CERTAIN_SHARE <= most);
 }
