@@ -97,6 +97,7 @@ static void predict_row(struct predictor *p, const struct shared_table *t, size_
     FAIL_WHERE(predictor_predict(p, values, &found, &e) < 0, "row %zu: %s", row + 2, e.text);
     double bytes = column(t, row, "memory_gib") * GIB, seconds = column(t, row, "step_s");
     f->excluded += found->verdict == OOM_CERTAIN;
+
     assert_true((bytes <= 0 || found->has_memory) && (seconds <= 0 || found->has_time));
     if (bytes > 0)
         count(&f->memory, bytes, found->measured_bytes, found->measured_low, found->measured_high);
@@ -333,6 +334,10 @@ static const struct bounds tables[] = {
     {"memopro.csv", 18, COUNTS_ALLOCATED, 0.085, 0.99, 0.285, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"dp-tp-pp-lab.csv", 19, COUNTS_ALLOCATED, 0.01, 0.99, 0.09, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
     {"timelyfreeze.csv", 40, COUNTS_RESERVED, 0.26, 0.69, 0.205, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"pier-llm-pretraining.csv", 7, COUNTS_ALLOCATED, 0.04, 0.99, 0.07, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
+    {"gipfelsturm-models.csv", 34, COUNTS_ALLOCATED, 0, 0, 0.085, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
+    {"gipfelsturm-later.csv", 16, COUNTS_ALLOCATED, 0.015, 0.99, 0.06, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
+    {"nemo-perf-nvfp4.csv", 10, COUNTS_ALLOCATED, 0.145, 0.99, 0.08, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
