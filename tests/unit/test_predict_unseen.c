@@ -338,6 +338,10 @@ static const struct bounds tables[] = {
     {"gipfelsturm-models.csv", 34, COUNTS_ALLOCATED, 0, 0, 0.085, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"gipfelsturm-later.csv", 16, COUNTS_ALLOCATED, 0.015, 0.99, 0.06, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
     {"nemo-perf-nvfp4.csv", 10, COUNTS_ALLOCATED, 0.145, 0.99, 0.08, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"small-malaysian-lm.csv", 20, COUNTS_ALLOCATED, 0, 0, 0.205, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"nvfp4-training-harness.csv", 22, COUNTS_RESERVED, 0.21, 0.99, 0.15, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"together-dgxc.csv", 9, COUNTS_ALLOCATED, 0, 0, 0.125, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
+    {"gipfelsturm-device.csv", 5, COUNTS_DEVICE, 0.04, 0.99, 0.055, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 25e9},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
