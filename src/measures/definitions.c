@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "database/attempt_sums.h"
 #include "database/samples.h"
@@ -306,7 +307,7 @@ int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char *
     const int64_t kept = file ? job_file_size(file) : -1;
     if (!own)
         *why = xstrdup("its output was not kept");
-    else if (kept < 0 && bytes > 0)
+    else if (kept < 0 && (bytes > 0 || access(path, F_OK) < 0))
         *why = xasprintf("its output %s is gone", file);
     else if (kept >= 0 && kept != bytes)
         *why = xasprintf("its output %s was cut", file);
@@ -317,7 +318,7 @@ int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char *
 
 static int read_output(struct renewing *r, int64_t attempt_id, struct error *e)
 {
-    char *directory;
+    OWNED char *directory = NULL;
     if (r->read_attempt == attempt_id)
         return 0;
     sample_list_free(&r->output);
@@ -330,10 +331,9 @@ static int read_output(struct renewing *r, int64_t attempt_id, struct error *e)
         return -1;
     if (directory) {
         OWNED char *log = xasprintf("%s/output.log", directory), *metrics = xasprintf("%s/metrics.jsonl", directory);
-        readers_read(r->readers, log, metrics, directory, &r->output);
+        readers_read(r->readers, job_file_size(log) < 0 ? NULL : log, metrics, directory, &r->output);
         if (r->output.read_error)
             r->unread = xasprintf("its output %s cannot be read: %s", log, strerror(r->output.read_error));
-        free(directory);
     }
     return 0;
 }

@@ -287,6 +287,21 @@ metric__added__is_read_from_the_output_of_jobs_that_are_done()
     expect_sql 2 "SELECT count(*) FROM attempt"
 }
 
+# There is no log of a job that prints nothing.
+job__silent_with_a_file_of_its_own__is_read_again_from_it()
+{
+    step_sweep 1 csv=n file=o.csv job.metrics.total: regex='total ([0-9]+)'
+    sed -i 's/^for/exec >o.log\n&/' steps.sh
+    run_silently 0 -c s.toml
+    sed -i 's/"n"/"t"/' s.toml
+    expect_renewed t "read again from the output of 1 run"
+    expect_values 1:5.5
+    rm -r results.db.d
+    sed -i 's/"t"/"n"/' s.toml
+    run_ended 0 -c s.toml
+    expect_stderr_contains "/output.log is gone"
+}
+
 # A job that the sweep file left out for a while, when a metric was added.
 job__asked_for_again__has_the_metrics_that_were_added_meanwhile()
 {
