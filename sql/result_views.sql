@@ -79,12 +79,12 @@ SELECT j.id AS job, lower(hex(j.key)) AS key, s.name AS sweep,
         AND n.kind = ''trial'') AS attempts,
        ' || metrics || 'a.duration_ms, a.max_rss,' || iif(device_note, ' a.device_note,', '')
     || iif(predicted_memory, ' j.predicted_memory, j.predicted_memory_of,', '') || iif(predicted_time, ' j.predicted_time,', '') || '
-       CASE WHEN EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id) THEN
+       CASE WHEN EXISTS (SELECT 1 FROM summary WHERE attempt_id = a.id AND coalesce(reported, count) > 0) THEN
            a.state <> ''ok'' OR a.stopped_steps IS NOT NULL OR a.left_out IS NOT NULL END AS partial,
 ' || iif(notes, '       (SELECT notes FROM job_note WHERE job_id = j.id) AS notes,
        (SELECT tags FROM job_note WHERE job_id = j.id) AS tags,
        (SELECT excluded FROM job_note WHERE job_id = j.id) AS excluded,
-', '') || '       (SELECT sum(iif(reported IS NULL, 0, not_finite)) FROM summary WHERE attempt_id = a.id) AS not_finite,
+', '') || '       (SELECT sum(iif(reported, not_finite, iif(count, 0, NULL))) FROM summary WHERE attempt_id = a.id) AS not_finite,
        CASE WHEN j.state = ''failed'' THEN
            (SELECT message FROM attempt AS f WHERE f.job_id = j.id AND f.state = ''failed''
             AND f.kind = ''trial''

@@ -121,6 +121,10 @@ derived__objective_lacks_an_input__failure_names_it()
     expect_sql "exit status 0, but the objective tokens_per_second (computed from iter_ms) was not reported;\
  it reported peak_memory" "SELECT DISTINCT substr(message, 1, instr(message, '; this line nearly matches: ') - 1)
         FROM attempt"
+    # What measured nothing is no measurement of a part.
+    sed -i "s/peak memory: (/pick memory: (/" sweep.toml
+    expect_run only_stderr 3 run -j 1 --progress none --keep-going --retry-failed
+    expect_sql "|" "SELECT DISTINCT partial, not_finite FROM results"
 }
 
 derived__samples_of_different_steps__of_the_summaries_and_said()
