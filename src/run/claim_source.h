@@ -63,6 +63,8 @@ struct claim_source {
      * why it is to end now, as ENDING_STOPPED, in words (static); NULL: it goes on. NULL itself: none ever ends so. */
     const char *(*why_end)(void *context, const struct claim *claim, const struct sample_list *so_far);
 
+    const int64_t *reopened; /* how many jobs that were ok it has made pending so far; NULL: it makes none */
+
     void *context;
 };
 

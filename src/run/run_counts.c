@@ -53,17 +53,21 @@ void run_counts_let_go(struct run_counts *c, int64_t jobs)
     c->pending += jobs;
 }
 
-int64_t run_counts_reopen(struct run_counts *c, const int64_t jobs[FAILURE_COUNT])
+int64_t run_counts_reopen(struct run_counts *c, const int64_t jobs[FAILURE_COUNT], const int64_t *were_ok)
 {
-    int64_t all = 0;
+    const int64_t ok = were_ok ? *were_ok - c->reopened : 0;
+    int64_t failed = 0;
     for (int f = 0; f < FAILURE_COUNT; f++) {
-        all += jobs[f];
+        failed += jobs[f];
         c->failures[f] -= jobs[f] < c->failures[f] ? jobs[f] : c->failures[f];
     }
-    c->failed -= all;
-    c->failed_now -= all < c->failed_now ? all : c->failed_now;
-    c->pending += all;
-    return all;
+    c->reopened += ok;
+    c->ok -= ok;
+    c->ok_now -= ok < c->ok_now ? ok : c->ok_now;
+    c->failed -= failed;
+    c->failed_now -= failed < c->failed_now ? failed : c->failed_now;
+    c->pending += ok + failed;
+    return failed;
 }
 
 void run_counts_start(struct run_counts *c, bool full)

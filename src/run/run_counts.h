@@ -10,11 +10,11 @@ int run_counts_load(struct run_counts *c, const struct runner_options *options, 
 /* Jobs of which it turned out that they need no less device memory than one that ran out of it. */
 int run_counts_prune(struct run_counts *c, const struct runner_options *options, int64_t jobs, struct error *e);
 
-/* Jobs that were held may be started again. */
-/* Jobs that had failed are pending again, by what they failed of. Returns how many. */
-int64_t run_counts_reopen(struct run_counts *c, const int64_t jobs[FAILURE_COUNT]);
+/* Jobs that had failed are pending again, by what they failed of, and `*were_ok` so far that were ok (NULL: none).
+ * Returns how many had failed. */
+int64_t run_counts_reopen(struct run_counts *c, const int64_t jobs[FAILURE_COUNT], const int64_t *were_ok);
 
-/* So many that were claimed are held instead of started. */
+/* So many that were claimed are held instead of started, or may be started again. */
 void run_counts_hold(struct run_counts *c, int64_t jobs);
 void run_counts_let_go(struct run_counts *c, int64_t jobs);
 

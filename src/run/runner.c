@@ -477,7 +477,7 @@ static int finish_batch(struct runner *r, struct error *e)
         r->measured |= t->ends.items[i].recording.samples.name_count > 0;
         FAULT(ANNOUNCED);
     }
-    if (run_counts_reopen(&r->result.counts, t->reopened) > 0 && r->claims.answer == CLAIM_WAIT)
+    if (run_counts_reopen(&r->result.counts, t->reopened, r->source->reopened) > 0 && r->claims.answer == CLAIM_WAIT)
         r->claims.answer = CLAIM_MORE;
     for (size_t i = 0; i < t->places.count; i++) {
         OWNED char *text = place_record_describe(&r->naming, &t->places.items[i]);

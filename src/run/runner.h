@@ -44,6 +44,7 @@ struct run_counts {
     int64_t left_ms;                 /* after which nothing more is started; -1: no deadline */
     int64_t finished_now;            /* attempts that ended in this run */
     int64_t ok_now, failed_now;      /* of these, after which the job was done; the others are tried again */
+    int64_t reopened;                /* were ok, and go on */
     int64_t gone;                    /* of these, whose rows had been deleted: not recorded */
     int64_t failures[FAILURE_COUNT]; /* of failed_now by class */
     bool has_best;                   /* of all that is recorded */

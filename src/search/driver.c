@@ -157,6 +157,7 @@ struct search_driver {
     int64_t search_id;        /* 0: not begun */
     int64_t sequence;         /* events so far */
     int64_t opened_ms;
+    int64_t reopened; /* see struct claim_source */
     bool is_over;
     char reason[SEARCH_REASON_BYTES];
 };
@@ -460,7 +461,7 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
         if (*answer != SEARCH_RUN)
             return 0;
         *job_id = d->set.job_ids[decision.candidate];
-        if (trial_reopen_job(d->request.db, *job_id, e) < 0 || take_job(d, *job_id, &done, &waits, e) < 0)
+        if (trial_reopen_job(d->request.db, *job_id, &d->reopened, e) < 0 || take_job(d, *job_id, &done, &waits, e) < 0)
             return -1;
     }
     d->trials[decision.candidate].resource = decision.resource;
@@ -666,5 +667,6 @@ struct claim_source search_driver_source(struct search_driver *d)
                                  .to_come = to_come,
                                  .left_ms = left_ms,
                                  .why_end = why_end,
+                                 .reopened = &d->reopened,
                                  .context = d};
 }

@@ -91,14 +91,15 @@ int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct j
     return rc;
 }
 
-int trial_reopen_job(struct db *db, int64_t job_id, struct error *e)
+int trial_reopen_job(struct db *db, int64_t job_id, int64_t *reopened, struct error *e)
 {
-    return db_run(db,
-                  "UPDATE job SET state = ?2 WHERE id = ?1 AND state = ?3"
-                  " AND attempt_id IN (SELECT id FROM attempt WHERE stopped_steps IS NOT NULL)",
-                  VALUES(sql_int(job_id), sql_text(job_state_names[job_transition(JOB_OK, JOB_REOPEN).next]),
-                         sql_text(job_state_names[JOB_OK])),
-                  e);
+    const enum job_state next = job_transition(JOB_OK, JOB_REOPEN).next;
+    int rc = db_run(db,
+                    "UPDATE job SET state = ?2 WHERE id = ?1 AND state = ?3"
+                    " AND attempt_id IN (SELECT id FROM attempt WHERE stopped_steps IS NOT NULL)",
+                    VALUES(sql_int(job_id), sql_text(job_state_names[next]), sql_text(job_state_names[JOB_OK])), e);
+    *reopened += rc == 0 ? db_changes(db) : 0;
+    return rc;
 }
 
 /* --- outcomes of jobs --- */

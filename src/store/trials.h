@@ -40,8 +40,8 @@ int trial_record(struct db *db, int64_t search_id, const struct trial_row *row, 
 int trial_attach(struct db *db, int64_t id, int64_t attempt_id, struct error *e);
 int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct job_outcome *outcome, struct error *e);
 
-/* Makes an ok job pending if it was ended early, so that it runs for longer. */
-int trial_reopen_job(struct db *db, int64_t job_id, struct error *e);
+/* Makes an ok job pending if it was ended early, so that it runs for longer; counts it in `*reopened`. */
+int trial_reopen_job(struct db *db, int64_t job_id, int64_t *reopened, struct error *e);
 
 /* One job, or with job_id 0 the first or next (db_next) of those of the sweep that are ok or failed, in the order of
  * ids; what has a witness (store/jobs.h) counts as failed for want of memory, what cannot win as failed and

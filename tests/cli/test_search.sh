@@ -225,7 +225,9 @@ for _ in $(seq "$steps"); do
     sleep "$pause"
 done
 END
-    expect_run only_stderr 0 run -j 4 --progress none
+    # What goes on is counted once.
+    expect_said only_stderr_contains 0 '"end","schema_version":1,"total":4,"done":4,"ok":4,"failed":0,"skipped":0,\
+"pruned":0,"held":0,"running":0,"waiting":0,"being_recorded":0,"pending":0' run -j 4 --progress json
     expect_sql "1|4" \
         "SELECT min(steps >= 2 AND steps < 600), count(*) FROM trial WHERE outcome = 'stopped' AND resource = 2"
     expect_sql "ended as planned: it has measured the steps of its trial|4" \
