@@ -185,7 +185,8 @@ static bool may_share_machine(const struct execution *x)
 
 static void warn_of_ports(const struct execution *x)
 {
-    OWNED char *warning = may_share_machine(x) ? rendezvous_warning(&x->session->sweep->job) : NULL;
+    const struct session *s = x->session;
+    OWNED char *warning = may_share_machine(x) ? rendezvous_warning(&s->sweep->job, s->devices.count > 0) : NULL;
     if (warning)
         output_message("warning: %s", warning);
 }

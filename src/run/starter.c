@@ -63,6 +63,9 @@ static const struct {
     {"accelerate", "--main_process_port", "29500"},
 };
 
+static const char *const port_options[] = {"--master_port",       "--master-port",   "--main_process_port",
+                                           "--main-process-port", "--rdzv_endpoint", "--rdzv-endpoint"};
+
 /* The port of an attempt: that of no other that runs beside it. Below the ports that the kernel gives to clients and
  * below those that launchers take where none is named (29400, 29500). */
 static int rendezvous_port(int64_t attempt_id)
@@ -94,26 +97,54 @@ static bool names_option(char *const *words, const char *option)
     return false;
 }
 
-/* A text without a placeholder is the same for every job. */
-static const struct setting *fixed_port(const struct job_config *job)
+/* A text without a placeholder is the same for every job; "" hides all devices. */
+static const struct setting *fixed_variable(const struct job_config *job, const char *ending)
 {
     for (size_t i = 0; i < job->environment_count; i++) {
         const struct setting *s = &job->environment[i];
-        if ((strcmp(s->name, "MASTER_PORT") == 0 || strcmp(s->name, "PET_MASTER_PORT") == 0) && !strchr(s->value, '{'))
+        const char *end = strstr(s->name, ending);
+        if (end && end[strlen(ending)] == '\0' && *s->value && !strchr(s->value, '{'))
             return s;
     }
     return NULL;
 }
 
-char *rendezvous_warning(const struct job_config *job)
+/* The value of such an option that is a port, "29501" or "localhost:29501", in every job; NULL: none. */
+static const char *fixed_port(char *const *words, const char **option)
 {
-    const struct setting *fixed = fixed_port(job);
-    if (fixed)
+    for (; *words; words++) {
+        *option =
+            FIND(i, LENGTH(port_options), names_option((char *[]){*words, NULL}, port_options[i]), port_options[i]);
+        const char *equals = strchr(*words, '='), *value = equals ? equals + 1 : words[1] ? words[1] : "";
+        const char *colon = strrchr(value, ':'), *port = colon ? colon + 1 : value;
+        if (*option && *port >= '1' && *port <= '9')
+            return value;
+    }
+    return NULL;
+}
+
+char *rendezvous_warning(const struct job_config *job, bool has_devices)
+{
+    const struct setting *port = fixed_variable(job, "MASTER_PORT"), *devices = fixed_variable(job, "VISIBLE_DEVICES");
+    const char *option, *value;
+    if (port || devices)
         return xasprintf("%s of [job] env is %s for every job, so jobs that run at the same time on one machine would "
-                         "collide; leave it out, or run one job at a time with -j 1",
-                         fixed->name, fixed->value);
+                         "%s; leave it out, or run one job at a time with -j 1",
+                         port ? port->name : devices->name, port ? port->value : devices->value,
+                         port ? "collide" : "share them");
     if (!job->command.words || !job->command.words[0])
         return NULL;
+    if ((value = fixed_port(job->command.words, &option)))
+        return xasprintf("%s is %s for every job, so jobs that run at the same time on one machine would collide; "
+                         "write "
+                         "{master_port} instead of the port, or run one job at a time with -j 1",
+                         option, value);
+    if (has_devices && strcmp(path_name(job->command.words[0]), "deepspeed") == 0 &&
+        names_option(job->command.words + 1, "--num_gpus"))
+        return xstrdup(
+            "deepspeed --num_gpus takes devices 0, 1, …, whichever the job is given, so jobs that run at the "
+            "same time would share them; set exclusive = true in [local], or give it "
+            "--include=localhost:{devices} instead");
     for (size_t i = 0; i < LENGTH(launchers); i++)
         if (strcmp(path_name(job->command.words[0]), launchers[i].program) == 0 &&
             !names_option(job->command.words + 1, launchers[i].option))

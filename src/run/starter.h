@@ -49,9 +49,9 @@ int64_t starter_count_same(struct starter *s, int64_t *different);
 /* Starts what was loaded. A program that cannot be started is an outcome of the executor. */
 void starter_start(struct starter *s, struct running_attempt *f);
 
-/* Why jobs that run beside each other on one machine would meet: a port that is the same for all, or a launcher that is
- * not told one and takes its own. NULL: they would not. The caller's. */
-char *rendezvous_warning(const struct job_config *job);
+/* Why jobs that run beside each other on one machine would meet: a port or devices that are the same for all, or a
+ * launcher that is not told which and takes its own. NULL: they would not. The caller's. */
+char *rendezvous_warning(const struct job_config *job, bool has_devices);
 
 /* --- whether the first can start --- */
 

@@ -89,6 +89,37 @@ launcher__not_told_its_port__warned()
     done
 }
 
+# In a word of the command, or the variable that the runner would set.
+command__names_port_or_devices_of_all_jobs__warned()
+{
+    local env words devices said
+    stand_in bin/deepspeed </dev/null
+    stand_in bin/torchrun </dev/null
+    while IFS='|' read -r words env devices said; do
+        toml job: "command = [$words, \"train.py\"]" env="{ $env }" training_spec: n=1,2 \
+            cluster_spec:: num_devices_per_host=1 local: devices="$devices" >sweep.toml
+        rm -rf results.db*
+        PATH=$PWD/bin:$PATH run_meshsweep run --progress none -j 2
+        expect_only_stderr 0
+        if [ "$said" ]; then
+            expect_stderr_contains "meshsweep: warning: $said" 'jobs that run at the same time'
+        else
+            expect_stderr ''
+        fi
+    done <<'END'
+"torchrun", "--master_port=20001"||2|--master_port is 20001 for every job, so
+"torchrun", "--rdzv-endpoint", "localhost:29501"||2|--rdzv-endpoint is localhost:29501 for every job, so
+"torchrun", "--rdzv-endpoint=localhost:0"||2|
+"torchrun", "--rdzv-endpoint=localhost:{master_port}", "--local-ranks-filter", "0"||2|
+"torchrun"|CUDA_VISIBLE_DEVICES = "0,1"|2|CUDA_VISIBLE_DEVICES of [job] env is 0,1 for every job, so
+"torchrun"|CUDA_VISIBLE_DEVICES = ""|2|
+"torchrun"|HIP_VISIBLE_DEVICES = "{devices}"|2|
+"deepspeed", "--num_gpus=1", "--master_port={master_port}"||2|deepspeed --num_gpus takes devices 0, 1, …, whichever the
+"deepspeed", "--num_gpus=1", "--master_port={master_port}"||0|
+"deepspeed", "--include=localhost:{devices}", "--master_port={master_port}"||2|
+END
+}
+
 gang__of_its_size__whole_or_not_at_all()
 {
     device_sweep devices='["0", "2", "5", "GPU-9"]'
