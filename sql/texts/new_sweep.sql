@@ -51,6 +51,8 @@ line (part, n, line) AS (
     UNION ALL SELECT 4, -1, say('# TO DO: %s ends when it has submitted the job, and prints none of its numbers. Name the '
             || 'command%s# that its script starts here, and run with --executor; see docs/clusters.md.', value, char(10))
         FROM json_each(?1, '$.words') WHERE key = 0 AND value IN ('sbatch', 'qsub', 'bsub', 'condor_submit')
+    UNION ALL SELECT 4, -1, say('# Without %s: each job gets devices of its own; [local] devices says of which.', ?1 ->> 'left_out')
+        WHERE ?1 ->> 'left_out' IS NOT NULL
     UNION ALL SELECT 4, n, rtrim(warning, char(10)) FROM axis WHERE warning IS NOT NULL
     UNION ALL SELECT 5, 0, 'command = ' || iif(is_line, quoted(text), '[' || text || ']') FROM words, it
     UNION ALL SELECT 6, 0, 'env = { ' || group_concat(text, ', ') || ' }' FROM (SELECT text FROM setting ORDER BY part, n)
@@ -83,6 +85,9 @@ line (part, n, line) AS (
             || iif(inputs = 0, '', char(10) || '# device = "H100"            # needed to predict times and what does not fit')
         FROM it WHERE devices IS NOT NULL OR EXISTS (SELECT 1 FROM axis WHERE is_devices)
     UNION ALL SELECT 1002, n, line FROM axis WHERE is_devices
+    UNION ALL SELECT 1002, 10000, say('%s# The launcher %s takes devices 0, 1, …, whichever a job is given: one job at a time.%s[local]%s'
+            || 'exclusive = true', char(10), ?1 ->> 'launcher', char(10), char(10))
+        WHERE ?1 ->> 'needs_machine'
     UNION ALL SELECT 1003 + 2 * (NOT is_of_model), n, iif(n > min(n) OVER (PARTITION BY is_of_model), '',
             iif(is_of_model, char(10) || '# From the command; predictions are made from these keys.' || char(10) || '[model]',
                 char(10) || '[training_spec]') || char(10)) || line

@@ -196,6 +196,7 @@ static void remove_word(struct job_command *c, size_t word)
 {
     memmove(&c->words.items[word], &c->words.items[word + 1], (c->words.count-- - word) * sizeof *c->words.items);
     c->end -= c->end > word;
+    c->variables -= c->variables > word;
     for (size_t i = 0; i < c->setting_count; i++) {
         c->settings[i].option -= c->settings[i].option > word;
         c->settings[i].word -= c->settings[i].word > word;
@@ -204,9 +205,10 @@ static void remove_word(struct job_command *c, size_t word)
 
 void job_command_replace(struct job_command *c, const struct command_setting *setting, const char *text)
 {
-    const size_t i = (size_t)(setting - c->settings), word = setting->word;
-    if (setting->is_switch)
-        remove_word(c, word);
+    const size_t i = (size_t)(setting - c->settings), word = setting->word, option = setting->option;
+    if (setting->is_switch || !text)
+        for (size_t k = word + 1; k-- > option;)
+            remove_word(c, k);
     else
         c->words.items[word] =
             arena_keep(c->arena, xasprintf("%.*s%s", (int)setting->start, c->words.items[word], text));
@@ -217,7 +219,8 @@ static struct launched_devices devices_of(const struct job_command *c, const str
 {
     size_t count;
     const struct toml_node *names = toml_texts(toml_child(row, "devices"), &count), *hosts = toml_child(row, "hosts");
-    struct launched_devices found = {.counts_all = toml_child(row, "counts_all")};
+    struct launched_devices found = {.counts_all = toml_child(row, "counts_all"),
+                                     .from_first = toml_child(row, "from_first")};
     for (size_t i = 0; i < count && !found.devices; i++)
         found.devices = job_command_find(c, names[i].text, is_launchers);
     found.hosts = hosts ? job_command_find(c, hosts->text, is_launchers) : NULL;

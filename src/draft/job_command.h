@@ -47,15 +47,17 @@ const struct command_setting *job_command_find(const struct job_command *c, cons
 /* The same for a variable before the command. */
 const struct command_setting *job_command_find_variable(const struct job_command *c, const char *name);
 
-/* Replaces the setting's value, or the whole word of a switch, with `text`. It is no longer a setting. */
+/* Replaces the setting's value, or the whole word of a switch, with `text`; NULL: removes it with its value. It is no
+ * longer a setting. */
 void job_command_replace(struct job_command *c, const struct command_setting *setting, const char *text);
 
 /* The settings of a launcher, or of a script that starts its own processes, that give the number of devices per host
- * (of all hosts if `counts_all`) and of hosts. NULL: not a setting of the command. A file may have a launcher's. */
+ * (of all hosts if `counts_all`; the first ones if `from_first`) and of hosts. NULL: not a setting of the command. A
+ * file may have a launcher's. */
 struct launched_devices {
     const struct command_setting *devices, *hosts;
     const char *device_key, *host_key; /* NULL: a script's */
-    bool counts_all;
+    bool counts_all, from_first;
 };
 struct launched_devices job_command_devices(const struct job_command *c);
 

@@ -20,6 +20,7 @@
 #include "space/build.h"
 #include "space/prediction.h"
 #include "sweep_file/reader.h"
+#include "toml/known.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
 #include "util/file.h"
@@ -361,6 +362,8 @@ struct drafted {
     struct command_files files;
     const char *ds_config;    /* as the command named it; NULL: none of the axes is a key of it */
     long long hosts, devices; /* that the launcher starts; 0: not given, or an axis */
+    bool needs_machine;       /* the launcher takes the first devices, whichever the job is given */
+    struct buffer left_out;   /* that name the same devices for every job, as in the command */
 };
 
 static bool is_truth(const char *values)
@@ -581,9 +584,44 @@ static long long count_in_files(const struct drafted *w, const char *key)
     return is_there && parse_int64(p.text, &count) && count > 0 && count <= 1 << 20 ? count : 0;
 }
 
+/* Replaces "29501", and that of "localhost:29501", with the job's own port: two jobs cannot meet at one. */
+static void take_ports(struct job_command *c)
+{
+    const struct toml_node *names = known("command", "ports");
+    for (size_t i = 0; i < names->child_count; i++) {
+        const struct command_setting *s = job_command_find(c, names->children[i].text, true);
+        const char *value = s ? c->words.items[s->word] + s->start : "", *colon = strrchr(value, ':');
+        const char *port = colon ? colon + 1 : value;
+        OWNED char *own = xasprintf("%.*s{master_port}", (int)(port - value), value);
+        if (atoi(port) > 0 && port[strspn(port, "0123456789")] == '\0')
+            job_command_replace(c, s, own);
+    }
+}
+
+/* Leaves out what names devices, "0,1" and "localhost:0,1", as each job gets its own. Returns how many; 0: none. */
+static long long take_named_devices(struct drafted *w)
+{
+    const struct toml_node *names = known("command", "of_devices");
+    long long count = 0;
+    for (size_t i = 0; i < names->child_count; i++) {
+        const struct command_setting *s = job_command_find(&w->command, names->children[i].text, true);
+        const char *value = s ? w->command.words.items[s->word] + s->start : "";
+        const char *list = value + (strncmp(value, "localhost:", 10) == 0 ? 10 : 0);
+        if (!*list || list[strspn(list, "0123456789,")])
+            continue;
+        for (count = 1; *list; list++)
+            count += *list == ',';
+        for (size_t k = s->option; k <= s->word; k++)
+            buffer_printf(&w->left_out, "%s%s", w->left_out.length ? " " : "", w->command.words.items[k]);
+        job_command_replace(&w->command, s, NULL);
+    }
+    return count;
+}
+
 /* Takes hosts and devices from the launcher's settings, and replaces these with placeholders. */
 static void take_devices(struct drafted *w)
 {
+    const long long named = take_named_devices(w);
     struct launched_devices l = job_command_devices(&w->command);
     long long hosts = l.hosts ? count_of(&w->command, l.hosts) : count_in_files(w, l.host_key);
     const bool is_axis_of_devices = ANY(i, w->axis_count, w->axes[i].is_devices);
@@ -595,6 +633,8 @@ static void take_devices(struct drafted *w)
     if (l.counts_all && devices % w->hosts != 0)
         return;
     w->devices = l.counts_all ? devices / w->hosts : devices;
+    w->devices = w->devices || is_axis_of_devices ? w->devices : named;
+    w->needs_machine = l.from_first && (l.devices || is_axis_of_devices);
     if (devices && l.devices)
         job_command_replace(&w->command, l.devices, l.counts_all ? "{gpus}" : "{gpus_per_node}");
     l = job_command_devices(&w->command);
@@ -631,6 +671,7 @@ static int take_command(struct drafted *w, struct error *e)
             a->warning = arena_keep(&w->arena, program_lacks(&w->command, w->new_sweep->environment, &a->option));
     }
     take_devices(w);
+    take_ports(&w->command);
     take_inputs(w);
     command_files_place(&w->files, &w->command);
     ds_base_free(&base);
@@ -760,7 +801,9 @@ static int describe(const struct drafted *w, cJSON *draft, struct error *e)
     cJSON *keys = cJSON_AddArrayToObject(draft, "inputs"), *files = cJSON_AddArrayToObject(draft, "files");
     JSON_ADD(draft, JSON_STRING("name", w->new_sweep->name), JSON_TEXT("by_name", w->inputs.profile),
              JSON_TEXT("missing", w->inputs.missing), JSON_TEXT("launcher", w->command.launcher),
-             JSON_INT("hosts", w->hosts), JSON_INT("devices", w->devices));
+             JSON_INT("hosts", w->hosts), JSON_INT("devices", w->devices),
+             JSON_TRUTH("needs_machine", w->needs_machine),
+             JSON_TEXT("left_out", w->left_out.length ? buffer_text(&w->left_out) : NULL));
     for (const struct command_input *i = w->inputs.items; i < w->inputs.items + w->inputs.count; i++)
         JSON_ITEM(keys, JSON_STRING("key", i->key), JSON_STRING("value", i->value),
                   JSON_TRUTH("is_of_model", i->is_of_model), JSON_TRUTH("is_flag", i->is_flag));
@@ -792,5 +835,6 @@ int new_sweep_add_toml(const struct new_sweep *n, struct buffer *out, struct err
     if (rc == 0)
         rc = saying_add_text("sql/texts/new_sweep.sql", draft, NULL, out, e);
     arena_free(&w.arena);
+    buffer_free(&w.left_out);
     return rc;
 }

@@ -277,6 +277,37 @@ END
     expect_only_stdout_contains 0 'command = ["python3", "train.py", "--fused={fused}", "--batch-size={batch_size}"]'
 }
 
+# As launch scripts of public projects name them: what is the same for all jobs would bring them together.
+command__names_port_and_devices__each_job_has_its_own()
+{
+    local words command rest
+    while IFS='|' read -r words command rest; do
+        read -ra words <<<"$words"
+        run_meshsweep init -o - a=1,2 -- "${words[@]}"
+        expect_only_stdout_contains 0 "$command"
+        [ -z "$rest" ] || expect_stdout_contains "$(echo -e "$rest")"
+    done <<'END'
+torchrun --master_port=20001 t.py|"--master_port={master_port}", "t.py", "--a={a}"]
+torchrun --rdzv-endpoint localhost:29501 t.py|"--rdzv-endpoint", "localhost:{master_port}", "t.py",
+torchrun --rdzv-endpoint=localhost:0 t.py|"--rdzv-endpoint=localhost:0", "t.py",
+X=1 CUDA_VISIBLE_DEVICES=0,1 MASTER_PORT=29501 torchrun t.py|env = { X = "1", MASTER_PORT = "{master_port}" }
+CUDA_VISIBLE_DEVICES=0,1 python3 t.py|command = ["python3", "t.py", "--a={a}"]|host = 2
+CUDA_VISIBLE_DEVICES= python3 t.py|env = { CUDA_VISIBLE_DEVICES = "" }
+accelerate launch --gpu_ids 0,1 t.py --gpu_ids 7|["accelerate", "launch", "t.py", "--gpu_ids", "7",|host = 2
+accelerate launch --gpu_ids 0,1 --num_processes 1 t.py|["accelerate", "launch", "--num_processes", "{gpus}",|host = 1
+deepspeed --include localhost:4,5,6,7 t.py|["deepspeed", "t.py", "--a={a}"]|host = 4
+deepspeed --include=w0:4,5 t.py|["deepspeed", "--include=w0:4,5", "t.py",
+deepspeed --num_gpus 2 t.py|["deepspeed", "--num_gpus", "{gpus_per_node}", "t.py",|[local]\nexclusive = true
+fabric run --devices=8 --num-nodes=2 t.py|"--devices={gpus_per_node}", "--num-nodes={nodes}", "t.py",|host = 8
+python3 -m accelerate.commands.launch --num_processes 4 t.py|"--num_processes", "{gpus}", "t.py",|host = 4
+END
+    run_meshsweep init -o - CUDA_VISIBLE_DEVICES=0,1 -- CUDA_VISIBLE_DEVICES=0 python3 t.py
+    expect_only_stdout_contains 0 'env = { CUDA_VISIBLE_DEVICES = "{CUDA_VISIBLE_DEVICES}" }'
+    run_meshsweep init -o - a=1,2 -- CUDA_VISIBLE_DEVICES=0,1 deepspeed --include=localhost:3 t.py
+    expect_only_stdout_contains 0 '# Without --include=localhost:3 CUDA_VISIBLE_DEVICES=0,1: each job gets devices of '\
+'its own; [local] devices says of which.'
+}
+
 # Axes replace what the command gives one value for, and what its launcher starts, in their places.
 command__gives_a_value_of_an_axis__takes_its_place()
 {
