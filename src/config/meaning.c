@@ -1,6 +1,8 @@
 #include "config/meaning.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config/own_metrics.h"
 #include "toml/known.h"
@@ -38,14 +40,27 @@ static const struct metric_meaning *look_up(const char *table, const char *text)
     return meant ? &meanings[i] : NULL;
 }
 
+/* "Tokens/sec/GPU" as the table spells it, "tokens/s/gpu". The caller's. */
+static char *plain_unit(const char *unit)
+{
+    char *plain = xcalloc(strlen(unit) + 1, 1), *end = plain;
+    for (const char *u = unit; *u; u++) {
+        *end++ = (char)tolower((unsigned char)*u);
+        if (u > unit && u[-1] == '/')
+            u += strncasecmp(u, "second", 6) == 0 ? 5 : strncasecmp(u, "sec", 3) == 0 ? 2 : 0;
+    }
+    return plain;
+}
+
 const struct metric_meaning *metric_meaning(const struct sweep *s, const char *metric)
 {
     const struct metric *m = job_find_metric(&s->job, metric);
     if (m && m->means)
         return &meanings[m->means - 1];
     const struct metric_meaning *found = look_up("meaning_of_name", metric);
-    if (!found && m)
-        found = look_up("meaning_of_unit", m->unit);
+    OWNED char *unit = plain_unit(m ? m->unit : "");
+    if (!found)
+        found = look_up("meaning_of_unit", unit);
     /* A throughput says by its unit of what it is. */
     if (!found && strcmp(metric, "throughput") == 0 && (!m || !m->unit[0]))
         found = look_up("meaning_of_unit", "samples/s");

@@ -10,6 +10,13 @@ static const char text[] = "[job.metrics.tok]\nmeans = \"tokens/s/device\"\n"
                            "[job.metrics.token_type_errors]\nunit = \"1/s\"\n"
                            "[job.metrics.peak]\nmeans = \"reserved-memory\"\nrank = 0\n"
                            "[job.metrics.throughput]\nunit = \"it/s\"\n"
+                           "[job.metrics.c]\nunit = \"Samples/Sec\"\n"
+                           "[job.metrics.d]\nunit = \"tokens/second/GPU\"\n"
+                           "[job.metrics.e]\nunit = \"img/s\"\n"
+                           "[job.metrics.f]\nunit = \"iter/sec\"\n"
+                           "[job.metrics.g]\nunit = \"FLOPS\"\n"
+                           "[job.metrics.h]\nunit = \"samples/section\"\n"
+                           "[job.metrics.i]\nunit = \"/sec\"\n"
                            "[[model]]\nlayers = 2\n";
 
 TEST_ROWS(meaning__key_name_or_whole_unit__nothing_else,
@@ -17,9 +24,12 @@ TEST_ROWS(meaning__key_name_or_whole_unit__nothing_else,
           {"tok", QUANTITY_RATE, WORK_TOKENS, true}, {"step_time", QUANTITY_NONE, WORK_NONE, false},
           {"a", QUANTITY_RATE, WORK_TOKENS, false}, {"b", QUANTITY_NONE, WORK_NONE, false},
           {"timeouts", QUANTITY_NONE, WORK_NONE, false}, {"token_type_errors", QUANTITY_NONE, WORK_NONE, false},
-          {"throughput", QUANTITY_RATE, WORK_STEPS, false}, {"latency", QUANTITY_STEP_TIME, WORK_NONE, false},
-          {"mfu", QUANTITY_RATE, WORK_FLOPS, true}, {"mfu_errors", QUANTITY_NONE, WORK_NONE, false},
-          {"device_memory_peak", QUANTITY_MEMORY, WORK_NONE, true})
+          {"c", QUANTITY_RATE, WORK_SAMPLES, false}, {"d", QUANTITY_RATE, WORK_TOKENS, true},
+          {"e", QUANTITY_RATE, WORK_SAMPLES, false}, {"f", QUANTITY_RATE, WORK_STEPS, false},
+          {"g", QUANTITY_RATE, WORK_FLOPS, false}, {"h", QUANTITY_NONE, WORK_NONE, false},
+          {"i", QUANTITY_NONE, WORK_NONE, false}, {"throughput", QUANTITY_RATE, WORK_STEPS, false},
+          {"latency", QUANTITY_STEP_TIME, WORK_NONE, false}, {"mfu", QUANTITY_RATE, WORK_FLOPS, true},
+          {"mfu_errors", QUANTITY_NONE, WORK_NONE, false}, {"device_memory_peak", QUANTITY_MEMORY, WORK_NONE, true})
 {
     HELD_AT(sweep) *s = sweep_of(text);
     const struct metric_meaning *m = metric_meaning(s, row->metric);
