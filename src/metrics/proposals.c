@@ -191,7 +191,7 @@ static void find_name(const char *line, const char *at, struct log_field *f)
 }
 
 /* The unit that ends the name: "step_time_ms: 3", "timing in s: 3", "time (ms): 3", "seconds: 3", but for a word such
- * as that of "step_time_ms_mean: 3"; empty: none. */
+ * as that of "step_time_ms_mean: 3", or stands before "per step" there; empty: none. */
 static void find_unit_in_name(struct log_field *f)
 {
     const char *end = f->name_end, *begin;
@@ -199,6 +199,9 @@ static void find_unit_in_name(struct log_field *f)
         return;
     bool parentheses = end[-1] == ')';
     end -= parentheses ? 1 : 0;
+    for (const char *p = f->name + 1; p < f->name_end; p++)
+        if (strchr("_ ", p[-1]) && words_end(f->name, p, end, "per"))
+            end = p - 1;
     for (begin = end; begin > f->name && !strchr(parentheses ? "(" : "_ ", begin[-1]); begin--)
         ;
     if (!parentheses && begin > f->name && has_any(begin, end, known("log", "summaries")))

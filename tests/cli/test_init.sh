@@ -142,6 +142,14 @@ throughput;1787.5;tokens/s/gpu;done step: 1, seconds: 1.25, TFLOP/s/gpu: 251.4, 
 step_time;5.125;s;iteration 10/99 | lr: 3e-06 | memory_allocated: 41943040000 | train_step_timing in s: 5.125
 peak_memory;62914560000.0;B;iteration 10/99 | memory_allocated: 41943040000 | peak_memory_usage: 62914560000 | loss: 1
 step_time;12.5;ms;{"step": 7, "step_time_ms": 12.5, "loss": 3}
+throughput;1.02;Steps/Sec;(step=0000100) Train Loss: 0.1889, Train Steps/Sec: 1.02
+loss;0.1889;;(step=0000100) Train Loss: 0.1889, Train Steps/Sec: 1.02
+throughput;1.02;steps/sec;step 5: loss 2.1, speed: 1.02 steps/sec
+step_time;0.12;seconds;epoch 1, batch 3, seconds per iteration: 0.12
+step_time;0.12;sec/step;step 3, sec/step: 0.12
+step_time;1.5;s;Epoch: [0]  [  20/2502]  eta: 1:02:56  loss: 1.25 (1.5)  time: 1.5  data: 0.01  max mem: 10611
+loss;1.25;;Epoch: [0]  [  20/2502]  eta: 1:02:56  loss: 1.25 (1.5)  time: 1.5  data: 0.01  max mem: 10611
+peak_memory;10611.0;MiB;Epoch: [0]  [  20/2502]  eta: 1:02:56  loss: 1.25 (1.5)  time: 1.5  data: 0.01  max mem: 10611
 throughput;2828.5;tokens/s;{"step": 7, "perf": {"tokens_per_sec": 2828.5, "gpu_mem_gb": 12.5}}
 peak_memory;12.5;GB;{"step": 7, "perf": {"tokens_per_sec": 2828.5, "gpu_mem_gb": 12.5}}
 throughput;2.5;steps/s;epoch 1 train_steps_per_second=2.5 loss=3
