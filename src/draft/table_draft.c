@@ -475,6 +475,10 @@ static const struct proposal *metric_by_name(const struct draft_column *c, struc
             *p = *p == '[' ? '(' : ')';
         proposals_from_log(line, strlen(line), out);
     }
+    /* An average of whatever the table has is no time; "avg: 5.2" of a log may be. */
+    if (out->count && !*out->items[0].unit && strcmp(out->items[0].metric, "step_time") == 0 &&
+        has_word(c->key, "avg") && !is_told(c, "times"))
+        proposal_list_free(out);
     return out->count ? &out->items[0] : NULL;
 }
 

@@ -43,6 +43,19 @@ END
     expect "grep -q '^objective = \"max:throughput\"' tput.toml"
 }
 
+averages__of_what_is_no_time__are_no_step_times()
+{
+    while IFS='|' read -r name objective; do
+        printf 'attention,%s\nflash,0.15\nsdpa,0.25\neager,0.35\n' "$name" >t.csv
+        expect_said only_stdout_contains 0 "objective = \"$objective\"" init --from-table t.csv -o -
+    done <<'END'
+WinoGAViL avg jaccard score|max:winogavil_avg_jaccard_score
+avg|min:avg
+avg latency|min:step_time
+avg (ms)|min:step_time
+END
+}
+
 times__stay_times()
 {
     for name in step_s step_time_s 'time (s)' 's/step'; do
