@@ -340,6 +340,28 @@ static bool from_bars(const char *text, struct buffer *out)
     return header;
 }
 
+/* Another header below the first table is no row of that. The same one again heads more rows, as psql pages them. */
+static int check_one_table(const char *file, const char *text, struct error *e)
+{
+    const char *header = header_of_bars(text);
+    const size_t length = header ? strcspn(header, "\n") : 0;
+    size_t number = 1, first = 0, last = 0;
+    for (const char *line = header ? text : "", *end, *next; *line; line = next, number++) {
+        end = line + strcspn(line, "\n");
+        next = *end ? end + 1 : end;
+        first = line == header ? number : first;
+        const bool is_more = line >= header && (is_ruled(line, end) || count_of(line, end, '|'));
+        if (is_more && last && last + 1 < number && is_ruled(next, next + strcspn(next, "\n")) &&
+            ((size_t)(end - line) != length || memcmp(line, header, length) != 0))
+            return error_set(e, ERROR_USAGE,
+                             "%s:%zu: another table begins here; give one alone, the first by: sed -n "
+                             "%zu,%zup %s >table.md",
+                             file, number, first, last, file);
+        last = is_more && (!last || last + 1 == number) ? number : last;
+    }
+    return 0;
+}
+
 /* How many words stand in the line, with blanks between. */
 static size_t count_words(const char *line, const char *end)
 {
@@ -503,7 +525,9 @@ static int check_foreign(const char *file, const struct buffer *text, struct err
 {
     for (size_t i = 0; i < LENGTH(foreign); i++) {
         const size_t n = strlen(foreign[i].bytes);
-        if (text->length >= n && memcmp(text->data, foreign[i].bytes, n) == 0)
+        /* A page of Markdown may begin with a tag. */
+        const bool is_page = *foreign[i].bytes == '<' && header_of_bars(buffer_text(text));
+        if (text->length >= n && memcmp(text->data, foreign[i].bytes, n) == 0 && !is_page)
             return error_set(e, ERROR_USAGE, "%s: it is %s, and tables are CSV, Markdown or JSON: %s", file,
                              foreign[i].what, foreign[i].how);
     }
@@ -529,7 +553,8 @@ int table_read_rows(const char *file, struct table_content *out, table_row *each
         rc = table_json_add_csv(file, plain.data, &text, e);
     } else if (rc == 0 && plain.length) {
         empty_comments(&plain);
-        if (!from_bars(plain.data, &text) && !from_blanks(plain.data, &text))
+        rc = check_one_table(file, buffer_text(&plain), e);
+        if (rc == 0 && !from_bars(plain.data, &text) && !from_blanks(plain.data, &text))
             empty_title(&plain);
     }
     const struct buffer *csv = text.length ? &text : &plain;

@@ -56,6 +56,27 @@ avg (ms)|min:step_time
 END
 }
 
+# A page of a repository, which begins with a tag, has tables of its own.
+markdown__second_table_of_other_columns__no_rows_of_the_first()
+{
+    printf '%s\n' '<div align="center">' '# Results' '' '| tp | tok/s |' '|---|---|' '| 1 | 10.5 |' '| 2 | 20.5 |' '' \
+        'Where `a|b` stands for both:' >page.md
+    expect_said only_stdout_contains 0 'objective = "max:throughput"' init --from-table page.md -o -
+    printf '%s\n' '' '| key | meaning |' '|:--|:--|' '| tp | degree |' >>page.md
+    run_meshsweep init --from-table page.md -o -
+    expect_only_stderr 2 'meshsweep: page.md:11: another table begins here; give one alone, the first by: sed -n 4,7p '\
+'page.md >table.md'
+    sed -n 4,7p page.md >table.md
+    expect_said only_stdout_contains 0 'objective = "max:throughput"' init --from-table table.md -o -
+    # The same columns again are more rows.
+    printf '%s\n' '' '| tp | tok/s |' '|---|---|' '| 4 | 40.5 |' >>table.md
+    expect_run only_stdout 0 init --from-table table.md -o -
+    printf '<table><tr><td>1|2</td></tr></table>\n' >page.html
+    run_meshsweep init --from-table page.html -o -
+    expect_only_stderr 2 'meshsweep: page.html: it is HTML or XML, and tables are CSV, Markdown or JSON: in pandas '\
+'pd.read_html(FILE)[0].to_csv("table.csv", index=False)'
+}
+
 times__stay_times()
 {
     for name in step_s step_time_s 'time (s)' 's/step'; do
