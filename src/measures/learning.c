@@ -11,6 +11,8 @@
 #include "config/own_metrics.h"
 #include "predict/baseline.h"
 #include "space/match.h"
+#include "store/jobs.h"
+#include "util/clock.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -41,45 +43,46 @@ static void read_numbers(const char *json, double *out, size_t count)
 
 /* --- stored jobs --- */
 
-/* Who learns: from attempts, whose weights are fitted immediately (`fits`) or later by learning_fit, and from stored
- * jobs; and who gets what is fitted. */
+/* The prediction for the stored job of the row, if the sweep would run it as the same job, else NULL. */
+static const struct prediction *predicted_of(struct match_cursor *stored, const struct stmt *row)
+{
+    struct job_specs job;
+    job_specs_read(row, &job);
+    const struct match *m = match_stored(stored, &job);
+    return m ? m->prediction : NULL;
+}
+
+/* Lines of memory through what jobs were last measured to take, of the newest attempts, oldest first. */
+static int load_lines(struct space *space, struct db *db, struct error *e)
+{
+    static const char sql[] =
+        "SELECT " JOB_SPECS_COLUMNS ", o.measured FROM (SELECT * FROM observation WHERE quantity = 'memory'"
+        " AND kind = 'measured' AND attempt_id NOT IN (SELECT attempt_id FROM excluded_attempt)"
+        " ORDER BY attempt_id DESC LIMIT ?1) AS o JOIN job AS j ON j.attempt_id ="
+        " o.attempt_id" JOB_SPECS_JOINS " ORDER BY o.attempt_id";
+    struct stmt *s = NULL;
+    int rc;
+    if (!space->prediction.asked)
+        return 0;
+    struct match_cursor *stored = match_open_stored(space);
+    while ((rc = db_next(db, sql, VALUES(sql_int(OBSERVATIONS_MOST)), &s, e)) > 0)
+        if (predicted_of(stored, s))
+            predictor_note_memory(prediction_predictor(&space->prediction), stmt_double(s, JOB_SPECS_END));
+    match_close(stored);
+    return rc;
+}
+
+/* --- fitting --- */
+
+/* Who learns: from attempts, whose weights are fitted immediately (`fits`) or later by learning_fit; and who gets what
+ * is fitted. */
 struct learner {
     struct space *space;
     struct db *db;
     bool fits;
     calibration_each each;
     void *context;
-    struct match_cursor *cursor; /* of stored jobs */
 };
-
-/* The prediction for a stored job that the sweep would run as the same job, else NULL. */
-static const struct prediction *predicted_of(const struct learner *s, const struct job_specs *job)
-{
-    const struct match *m = match_stored(s->cursor, job);
-    return m ? m->prediction : NULL;
-}
-
-static int load_memory(void *context, const struct job_specs *job, double bytes, struct error *e)
-{
-    const struct learner *s = context;
-    (void)e;
-    if (predicted_of(s, job))
-        predictor_note_memory(prediction_predictor(&s->space->prediction), bytes);
-    return 0;
-}
-
-static int load_lines(struct space *space, struct db *db, struct error *e)
-{
-    struct learner s = {.space = space, .db = db};
-    if (!space->prediction.asked)
-        return 0;
-    s.cursor = match_open_stored(space);
-    int rc = measured_memory_read(db, OBSERVATIONS_MOST, load_memory, &s, e);
-    match_close(s.cursor);
-    return rc;
-}
-
-/* --- fitting --- */
 
 struct calibration_data {
     struct observation *observations;
@@ -87,19 +90,33 @@ struct calibration_data {
     size_t count, run_count;
 };
 
-static int take_observation(void *context, const struct observation_row *row, struct error *e)
+#define OF_PLACE " WHERE quantity = ?1 AND framework = ?2 AND device = ?3 AND cluster = ?4"
+
+/* The newest of the place and quantity, oldest first. */
+static int read_observations(struct db *db, const struct calibration_row *place, struct calibration_data *out,
+                             struct error *e)
 {
-    struct calibration_data *l = context;
-    (void)e;
-    struct observation *o = array_add(l->observations, l->count);
-    *o = (struct observation){.y = row->measured,
-                              .kind = strcmp(row->kind, "measured") == 0   ? OBSERVATION_MEASURED
-                                      : strcmp(row->kind, "at-least") == 0 ? OBSERVATION_AT_LEAST
-                                                                           : OBSERVATION_AT_MOST};
-    read_numbers(row->terms_json, o->terms, CALIBRATION_TERMS);
-    if (o->kind == OBSERVATION_MEASURED && row->peak > 0)
-        *array_add(l->runs, l->run_count) = (struct timed_run){row->predicted, row->measured, row->peak};
-    return 0;
+    static const char sql[] =
+        "SELECT measured, kind, terms, predicted, peak FROM (SELECT * FROM observation" OF_PLACE
+        " AND attempt_id NOT IN (SELECT attempt_id FROM excluded_attempt) ORDER BY attempt_id DESC LIMIT ?5)"
+        " ORDER BY attempt_id";
+    struct stmt *s = NULL;
+    int rc;
+    while ((rc = db_next(db, sql,
+                         VALUES(sql_text(place->quantity), sql_text(place->framework), sql_text(place->device),
+                                sql_text(place->cluster), sql_int(OBSERVATIONS_MOST)),
+                         &s, e)) > 0) {
+        const char *kind = stmt_text(s, 1);
+        struct observation *o = array_add(out->observations, out->count);
+        *o = (struct observation){.y = stmt_double(s, 0),
+                                  .kind = strcmp(kind, "measured") == 0   ? OBSERVATION_MEASURED
+                                          : strcmp(kind, "at-least") == 0 ? OBSERVATION_AT_LEAST
+                                                                          : OBSERVATION_AT_MOST};
+        read_numbers(stmt_text(s, 2), o->terms, CALIBRATION_TERMS);
+        if (o->kind == OBSERVATION_MEASURED && stmt_double(s, 4) > 0)
+            *array_add(out->runs, out->run_count) = (struct timed_run){stmt_double(s, 3), o->y, stmt_double(s, 4)};
+    }
+    return rc;
 }
 
 static void compare_baseline(const struct calibration_data *l, struct calibration_row *row)
@@ -120,69 +137,113 @@ static bool is_of_memory(const char *quantity)
     return strcmp(quantity, "memory") == 0;
 }
 
-/* 0: there are no measurements that a fit can use. 1: `*row` is filled; the caller frees its weights_json. */
-static int fit(const struct learner *n, const struct observation_row *place, struct calibration_row *row,
-               struct error *e)
+/* Fits the weights of the place and quantity, of which nothing else is filled, and hands them on; not where there are
+ * no measurements that a fit can use. */
+static int fit(const struct learner *n, struct calibration_row row, struct error *e)
 {
-    const struct framework *prior = predictor_prior(prediction_predictor(&n->space->prediction), place->framework);
-    bool is_memory = is_of_memory(place->quantity);
+    const struct framework *prior = predictor_prior(prediction_predictor(&n->space->prediction), row.framework);
+    const bool is_memory = is_of_memory(row.quantity);
     struct calibration_data l = {0};
     struct calibration c;
     struct error unfit = ERROR_INIT;
-    int rc = prior && observations_read(n->db, place, OBSERVATIONS_MOST, take_observation, &l, e) < 0 ? -1 : 0;
-    if (prior && rc == 0) {
-        const struct calibration_prior start =
-            is_memory ? calibration_of_memory(&prior->memory) : calibration_of_time(&prior->time);
-        rc = calibrate(&start, l.observations, l.count, NULL, &c, &unfit) == 0;
-        if (rc == 1)
-            *row = (struct calibration_row){place->quantity,
-                                            place->framework,
-                                            place->device,
-                                            place->cluster,
-                                            numbers_json(c.weights, start.terms),
-                                            c.sigma,
-                                            c.interval,
-                                            (int64_t)c.measured,
-                                            (int64_t)c.censored,
-                                            (int64_t)c.broken,
-                                            c.from_prior,
-                                            NAN,
-                                            NAN,
-                                            NAN};
-        if (rc == 1 && !is_memory)
-            compare_baseline(&l, row);
+    if (!prior)
+        return 0;
+    const struct calibration_prior start =
+        is_memory ? calibration_of_memory(&prior->memory) : calibration_of_time(&prior->time);
+    int rc = read_observations(n->db, &row, &l, e);
+    if (rc == 0 && calibrate(&start, l.observations, l.count, NULL, &c, &unfit) == 0) {
+        OWNED char *weights = numbers_json(c.weights, start.terms);
+        row.weights_json = weights;
+        row.sigma = c.sigma;
+        row.interval = c.interval;
+        row.measured = (int64_t)c.measured;
+        row.censored = (int64_t)c.censored;
+        row.broken = (int64_t)c.broken;
+        row.prior = c.from_prior;
+        row.baseline = row.model_error = row.baseline_error = NAN;
+        if (!is_memory)
+            compare_baseline(&l, &row);
+        rc = n->each(n->context, &row, e);
     }
     free_all(l.observations, l.runs);
     return rc;
 }
 
-static int fit_place(void *context, const struct observation_row *place, struct error *e)
+/* All places and quantities that have observations and no calibration. */
+static int fit_unfitted(const struct learner *n, struct error *e)
 {
-    const struct learner *f = context;
-    struct calibration_row row = {0};
-    int rc = fit(f, place, &row, e);
-    if (rc > 0)
-        rc = f->each(f->context, &row, e);
-    free((char *)row.weights_json);
+    OWNED_STMT *s = NULL;
+    int rc;
+    while ((rc = db_next(n->db,
+                         "SELECT DISTINCT quantity, framework, device, cluster FROM observation AS o WHERE NOT EXISTS"
+                         " (SELECT 1 FROM calibration AS c WHERE c.framework = o.framework AND c.device = o.device"
+                         "  AND c.cluster = o.cluster AND c.quantity = o.quantity) ORDER BY 2, 3, 4, 1",
+                         NO_VALUES, &s, e)) > 0) {
+        const struct calibration_row place = {.quantity = stmt_text(s, 0),
+                                              .framework = stmt_text(s, 1),
+                                              .device = stmt_text(s, 2),
+                                              .cluster = stmt_text(s, 3)};
+        if (fit(n, place, e) < 0)
+            return -1;
+    }
     return rc;
 }
 
 static int record_row(void *context, const struct calibration_row *row, struct error *e)
 {
-    return calibration_record(context, row, e);
+    return db_run(context,
+                  "INSERT OR REPLACE INTO calibration (framework, device, cluster, quantity, weights, sigma, interval,"
+                  " measured, censored, broken, prior, baseline, model_error, baseline_error, updated)"
+                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_text(row->framework), sql_text(row->device), sql_text(row->cluster),
+                         sql_text(row->quantity), sql_text(row->weights_json), sql_real(row->sigma),
+                         sql_real(row->interval), sql_int(row->measured), sql_int(row->censored), sql_int(row->broken),
+                         sql_int(row->prior), sql_real(row->baseline), sql_real(row->model_error),
+                         sql_real(row->baseline_error), sql_int(clock_wall_ms())),
+                  e);
+}
+
+static int read_calibrations(struct db *db, calibration_each each, void *context, struct error *e)
+{
+    OWNED_STMT *s = NULL;
+    int rc;
+    while ((rc = db_next(
+                db,
+                "SELECT quantity, framework, device, cluster, weights, sigma, interval, measured, censored, broken,"
+                " prior, baseline, model_error, baseline_error FROM calibration ORDER BY framework, device, cluster,"
+                " quantity",
+                NO_VALUES, &s, e)) > 0) {
+        const struct calibration_row row = {stmt_text(s, 0),
+                                            stmt_text(s, 1),
+                                            stmt_text(s, 2),
+                                            stmt_text(s, 3),
+                                            stmt_text(s, 4),
+                                            stmt_double(s, 5),
+                                            stmt_double(s, 6),
+                                            stmt_int(s, 7),
+                                            stmt_int(s, 8),
+                                            stmt_int(s, 9),
+                                            stmt_int(s, 10) != 0,
+                                            stmt_double_or_nan(s, 11),
+                                            stmt_double_or_nan(s, 12),
+                                            stmt_double_or_nan(s, 13)};
+        if (each(context, &row, e) < 0)
+            return -1;
+    }
+    return rc;
 }
 
 /* A table was imported, or databases were merged. */
 int learning_fit(struct space *space, struct db *db, struct error *e)
 {
-    struct learner f = {.space = space, .db = db, .each = record_row, .context = db};
-    return space->prediction.asked ? unfitted_places_read(db, fit_place, &f, e) : 0;
+    const struct learner n = {.space = space, .db = db, .each = record_row, .context = db};
+    return space->prediction.asked ? fit_unfitted(&n, e) : 0;
 }
 
 int learning_calibrations(struct space *space, struct db *db, calibration_each each, void *context, struct error *e)
 {
-    struct learner f = {.space = space, .db = db, .each = each, .context = context};
-    return calibrations_read(db, each, context, e) < 0 ? -1 : unfitted_places_read(db, fit_place, &f, e);
+    const struct learner n = {.space = space, .db = db, .each = each, .context = context};
+    return read_calibrations(db, each, context, e) < 0 ? -1 : fit_unfitted(&n, e);
 }
 
 /* --- loading --- */
@@ -342,17 +403,35 @@ static int note_mfu(struct db *db, int64_t attempt_id, const struct prediction *
                   VALUES(sql_int(attempt_id), sql_real(p->flops / (seconds * p->peak_flops))), e);
 }
 
-static int note_one(const struct learner *n, struct observation_row *row, const double *terms, size_t count,
-                    struct error *e)
+/* What an attempt tells of one quantity. */
+struct seen_quantity {
+    const char *quantity, *kind;      /* "memory", "time"; "measured", "at-least", "at-most" */
+    double measured, predicted, peak; /* NAN: there is none */
+    const double *terms;
+    size_t term_count;
+};
+
+static int note_one(const struct learner *n, int64_t attempt_id, const struct place_of_measurement *where,
+                    const struct seen_quantity *seen, struct error *e)
 {
-    if (!(row->measured > 0 && isfinite(row->measured)))
+    const struct calibration_row place = {.quantity = seen->quantity,
+                                          .framework = where->framework,
+                                          .device = where->device,
+                                          .cluster = where->cluster};
+    if (!(seen->measured > 0 && isfinite(seen->measured)))
         return 0;
-    OWNED char *json = numbers_json(terms, count);
-    row->terms_json = json;
-    int rc = observation_record(n->db, row, e);
-    if (rc == 0)
-        rc = n->fits ? fit_place((void *)n, row, e) : calibration_forget(n->db, row, e);
-    return rc;
+    OWNED char *terms = numbers_json(seen->terms, seen->term_count);
+    if (db_run(n->db, "INSERT OR REPLACE INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+               VALUES(sql_int(attempt_id), sql_text(place.quantity), sql_text(place.framework), sql_text(place.device),
+                      sql_text(place.cluster), sql_text(seen->kind), sql_real(seen->measured),
+                      sql_real(seen->predicted), sql_real(seen->peak), sql_text(terms)),
+               e) < 0)
+        return -1;
+    return n->fits ? fit(n, place, e)
+                   : db_run(n->db, "DELETE FROM calibration" OF_PLACE,
+                            VALUES(sql_text(place.quantity), sql_text(place.framework), sql_text(place.device),
+                                   sql_text(place.cluster)),
+                            e);
 }
 
 static int measure(const struct space *space, struct db *db, int64_t attempt_id, const struct prediction *p,
@@ -360,17 +439,6 @@ static int measure(const struct space *space, struct db *db, int64_t attempt_id,
 {
     OWNED_STMT *summaries = NULL;
     return learning_summaries(db, &summaries, e) < 0 ? -1 : learning_measure(space, summaries, attempt_id, p, out, e);
-}
-
-/* Sets what the attempt says about memory: how much it used, that it ran out of it, or, if usage was not measured, that
- * it did not run out. */
-static void fill_memory(struct observation_row *row, const struct attempt_result *result, const struct prediction *p,
-                        double measured)
-{
-    row->quantity = "memory";
-    row->predicted = p->measured_bytes;
-    row->kind = result->failure ? "at-least" : measured > 0 ? "measured" : "at-most";
-    row->measured = !result->failure && measured > 0 ? measured : p->usable_bytes;
 }
 
 #define NOT_HELD_BACK 0.98 /* of its watts, as drivers round */
@@ -386,28 +454,30 @@ static int note(const struct learner *n, const struct attempt_result *result, co
 {
     const struct prediction p = *found; /* a copy, because fitting changes the original */
     struct measurement m = {NAN, NAN, NAN};
-    struct observation_row row = {.attempt_id = result->attempt_id,
-                                  .framework = p.where.framework,
-                                  .device = p.where.device,
-                                  .cluster = p.where.cluster,
-                                  .peak = NAN};
     if (!result->failure && measure(n->space, n->db, result->attempt_id, &p, &m, e) < 0)
         return -1;
     if (n->fits && !result->failure)
         predictor_note_memory(prediction_predictor(&n->space->prediction), m.bytes);
-    fill_memory(&row, result, &p, m.bytes);
-    if (p.has_memory && note_one(n, &row, p.memory.most.terms, MEMORY_TERM_COUNT, e) < 0)
+    /* How much memory it used, that it ran out of it, or, if usage was not measured, that it did not run out. */
+    const bool has_bytes = !result->failure && m.bytes > 0;
+    const struct seen_quantity memory = {"memory",
+                                         result->failure ? "at-least"
+                                         : has_bytes     ? "measured"
+                                                         : "at-most",
+                                         has_bytes ? m.bytes : p.usable_bytes,
+                                         p.measured_bytes,
+                                         NAN,
+                                         p.memory.most.terms,
+                                         MEMORY_TERM_COUNT};
+    const struct seen_quantity time = {"time",         "measured",   m.seconds,      p.step.seconds,
+                                       p.peak_seconds, p.step.terms, TIME_TERM_COUNT};
+    if (p.has_memory && note_one(n, result->attempt_id, &p.where, &memory, e) < 0)
         return -1;
-    row.quantity = "time";
-    row.kind = "measured";
-    row.measured = m.seconds;
-    row.predicted = p.step.seconds;
-    row.peak = p.peak_seconds;
     if (!p.has_time || !(m.seconds > 0))
         return 0;
     if (note_mfu(n->db, result->attempt_id, &p, m.seconds, e) < 0)
         return -1;
-    return is_held_back(&m, &p) ? 0 : note_one(n, &row, p.step.terms, TIME_TERM_COUNT, e);
+    return is_held_back(&m, &p) ? 0 : note_one(n, result->attempt_id, &p.where, &time, e);
 }
 
 static bool is_teaching(const struct space *space, const struct attempt_result *result)
@@ -439,28 +509,38 @@ int learning_note(struct space *space, struct db *db, const struct attempt_resul
     const struct prediction *p = prediction_of_values(space, values, &why);
     if (!p)
         return 0;
-    return note(&n, result, p, e) < 0 ? -1 : calibrations_read(db, load_row, space, e);
+    return note(&n, result, p, e) < 0 ? -1 : read_calibrations(db, load_row, space, e);
 }
 
 /* --- what ran before it was predicted --- */
 
-static int note_unobserved(void *context, const struct job_specs *job, int64_t attempt_id, const char *failure,
-                           struct error *e)
+/* Jobs of the newest attempts that are ok or ran out of device memory, and of which nothing was observed, oldest
+ * first. */
+static int note_unobserved(struct space *space, struct db *db, struct error *e)
 {
-    const struct learner *s = context;
-    const struct attempt_result result = {attempt_id, 0, failure};
-    return learning_note_row(s->space, s->db, &result, predicted_of(s, job), e);
+    static const char sql[] =
+        "SELECT " JOB_SPECS_COLUMNS ", x.id, j.failure FROM (SELECT id, job_id FROM attempt ORDER BY id DESC"
+        " LIMIT ?1) AS x JOIN job AS j ON j.id = x.job_id AND j.attempt_id = x.id" JOB_SPECS_JOINS
+        " WHERE (j.state = 'ok' OR j.failure = 'oom')"
+        " AND (SELECT device_condition ->> '$.shared_with' FROM attempt WHERE id = x.id) IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM observation WHERE attempt_id = x.id) ORDER BY x.id";
+    OWNED_STMT *s = NULL;
+    struct match_cursor *stored = match_open_stored(space);
+    int rc = 0;
+    while (rc >= 0 && (rc = db_next(db, sql, VALUES(sql_int(OBSERVATIONS_MOST)), &s, e)) > 0) {
+        const struct attempt_result result = {stmt_int(s, JOB_SPECS_END), 0, stmt_text(s, JOB_SPECS_END + 1)};
+        rc = learning_note_row(space, db, &result, predicted_of(stored, s), e);
+    }
+    match_close(stored);
+    return rc;
 }
 
 int learning_resume(struct space *space, struct db *db, struct error *e)
 {
-    struct learner r = {.space = space, .db = db};
     if (!space->prediction.asked)
         return learning_load(space, db, e);
     if (db_begin(db, e) < 0)
         return -1;
-    r.cursor = match_open_stored(space);
-    int rc = unobserved_read(db, OBSERVATIONS_MOST, note_unobserved, &r, e) < 0 ? -1 : learning_fit(space, db, e);
-    match_close(r.cursor);
+    int rc = note_unobserved(space, db, e) < 0 ? -1 : learning_fit(space, db, e);
     return db_end(db, rc, e) < 0 ? -1 : learning_load(space, db, e);
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "space/space.h"
-#include "store/observations.h"
 
 /* Makes predictions use the calibrations in `db` (results.db), new fits to observations that have no calibration yet
  * (after learning_note_row or a merge), and lines of memory through what jobs were measured to use. Writes nothing. */
@@ -12,6 +11,17 @@ int learning_load(struct space *space, struct db *db, struct error *e);
 /* Like learning_load, but first notes the newest attempts that ran before they could be predicted: the file then had no
  * [predict], or keys that allowed no prediction. In its own transaction. */
 int learning_resume(struct space *space, struct db *db, struct error *e);
+
+/* The weights of a quantity ("memory", "time") at a place. */
+struct calibration_row {
+    const char *quantity, *framework, *device, *cluster;
+    const char *weights_json;
+    double sigma, interval;
+    int64_t measured, censored, broken;
+    bool prior;
+    double baseline, model_error, baseline_error; /* NaN: none */
+};
+typedef int (*calibration_each)(void *context, const struct calibration_row *row, struct error *e);
 
 /* Calls `each` for the calibrations that learning_load would use. */
 int learning_calibrations(struct space *space, struct db *db, calibration_each each, void *context, struct error *e);

@@ -9,7 +9,6 @@
 #include "space/job_texts.h"
 #include "store/job_writer.h"
 #include "store/jobs.h"
-#include "store/observations.h"
 #include "util/embedded.h"
 #include "util/fault.h"
 #include "util/hash.h"
@@ -332,6 +331,10 @@ static int load_all(struct loader *l, struct error *e)
     return rc;
 }
 
+#define STATE_OF_CALIBRATIONS                                                                                          \
+    "(SELECT coalesce(group_concat(updated || ':' || measured || ':' || censored), '')"                                \
+    " FROM (SELECT * FROM calibration ORDER BY framework, device, cluster, quantity))"
+
 static int enumerate_all(struct loader *l, struct error *e)
 {
     struct match_counts counts = {0, 0, NULL};
@@ -348,7 +351,9 @@ static int enumerate_all(struct loader *l, struct error *e)
     if (rc == 0)
         rc = load_all(l, e);
     if (rc == 0 && l->space->prediction.asked)
-        rc = calibrations_note(l->db, out->sweep_id, e);
+        rc = db_run(l->db,
+                    "INSERT OR REPLACE INTO meta VALUES ('calibrations of sweep ' || ?1, " STATE_OF_CALIBRATIONS ")",
+                    VALUES(sql_int(out->sweep_id)), e);
     if (rc < 0)
         return -1;
     struct sweep_counts there = out->counts;
@@ -364,7 +369,11 @@ static int is_up_to_date(struct space *space, struct db *db, struct enumeration 
     bool stale = false;
     if (sweep_is_enumerated(db, n->sweep_id, &n->was_there, &n->counts, e) < 0)
         return -1;
-    if (n->was_there && space->prediction.asked && calibrations_are_new(db, n->sweep_id, &stale, e) < 0)
+    if (n->was_there && space->prediction.asked &&
+        db_query_bool(db,
+                      "SELECT coalesce((SELECT value FROM meta WHERE name = 'calibrations of sweep ' || ?1), '')"
+                      " <> " STATE_OF_CALIBRATIONS,
+                      VALUES(sql_int(n->sweep_id)), &stale, e) < 0)
         return -1;
     n->was_there &= !stale;
     return 0;
