@@ -93,25 +93,33 @@ int knowledge_add(struct knowledge *k, int64_t id, int64_t rank, bool is_witness
     return rc > 0 ? insert(k, id, is_witness, &class, coordinates, e) : rc;
 }
 
-int knowledge_add_stored(struct knowledge *k, int64_t id, const struct job_specs *job, bool *added, struct error *e)
+int knowledge_add_stored(struct knowledge *k, int64_t id, const struct job_specs *job, struct error *e)
 {
     struct hash128 class;
     double coordinates[ORDER_COORDINATES_MOST];
-    *added = false;
     if (!k->stored)
         k->stored = match_open_stored(k->space);
     if (!match_stored(k->stored, job))
         return 0;
     if (order_read(k->space, match_keys(k->stored), &class, coordinates, e) < 0)
         return -1;
-    *added = true;
-    return insert(k, id, true, &class, coordinates, e);
+    return insert(k, id, true, &class, coordinates, e) < 0 ? -1 : 1;
 }
 
-/* Marks the job as having run out of device memory. */
-static int knowledge_witness(struct knowledge *k, int64_t id, struct error *e)
+/* Nobody knows whose memory ran out on a device that others had as well. */
+#define RAN_OUT(job)                                                                                                   \
+    job ".state = 'failed' AND " job ".failure = 'oom' AND NOT EXISTS (SELECT 1 FROM attempt AS a WHERE a.id = " job   \
+        ".attempt_id AND a.device_condition ->> '$.shared_with' > 0)"
+
+int witness_next_elsewhere(struct db *db, int64_t sweep_id, struct stmt **s, struct job_specs *out, struct error *e)
 {
-    return db_run(k->space->db, "UPDATE point SET is_witness = 1 WHERE id = ?", VALUES(sql_int(id)), e);
+    /* + keeps to the index of the failed ones: a table may be long. */
+    static const char sql[] = "SELECT " JOB_SPECS_COLUMNS " FROM job AS j" JOB_SPECS_JOINS
+                              " WHERE j.sweep_id <> ?1 AND " RAN_OUT("j") " ORDER BY +j.id DESC LIMIT 1000";
+    int rc = db_next(db, sql, VALUES(sql_int(sweep_id)), s, e);
+    if (rc > 0)
+        job_specs_read(*s, out);
+    return rc;
 }
 
 int knowledge_find(struct knowledge *k, int64_t rank, int64_t *witness, struct error *e)
@@ -132,16 +140,11 @@ int knowledge_find(struct knowledge *k, int64_t rank, int64_t *witness, struct e
     return rc < 0 ? -1 : 0;
 }
 
-int knowledge_dependents(struct knowledge *k, int64_t witness, knowledge_each each, void *context, struct error *e)
+struct stmt *knowledge_dependents(struct knowledge *k, int64_t witness)
 {
-    struct stmt *s = k->dependents;
-    int rc;
-    stmt_bind_at(s, 1, sql_int(witness));
-    while ((rc = stmt_next(s, e)) > 0)
-        if ((rc = each(context, stmt_int(s, 0), stmt_int(s, 1), e)) < 0)
-            break;
-    stmt_reset(s);
-    return rc;
+    stmt_reset(k->dependents);
+    stmt_bind_at(k->dependents, 1, sql_int(witness));
+    return k->dependents;
 }
 
 /* --- pruning --- */
@@ -154,82 +157,71 @@ struct pruning {
     bool any;                    /* some job is or was pruned */
 };
 
-static int add_known(void *context, int64_t job_id, int64_t rank, bool is_witness, struct error *e)
-{
-    return knowledge_add(context, job_id, rank, is_witness, e);
-}
-
-struct other_sweeps {
-    struct knowledge *knowledge;
-    int64_t added;
-};
-
-static int add_elsewhere(void *context, const struct job_specs *row, struct error *e)
-{
-    struct other_sweeps *w = context;
-    bool added;
-    int rc = knowledge_add_stored(w->knowledge, row->job_id, row, &added, e);
-    w->added += added;
-    return rc;
-}
-
 /* Without `always`, reads all candidate jobs only if a witness that is no longer in the file bears on them. */
 static int read_jobs(struct pruning *p, bool always, struct error *e)
 {
+    static const char candidates[] = "SELECT id, rank, 1 FROM job WHERE sweep_id = ?1 AND " RAN_OUT(
+        "job") " UNION ALL SELECT id, rank, 0 FROM job WHERE sweep_id = ?1 AND state IN ('pending', 'running')";
+    OWNED_STMT *s = NULL;
+    struct job_specs row;
+    int rc;
     if (knowledge_create(p->space, &p->knowledge, e) < 0)
         return -1;
-    struct other_sweeps w = {p->knowledge, 0};
-    if (witnesses_walk_elsewhere(p->db, p->sweep_id, add_elsewhere, &w, e) < 0)
-        return -1;
-    if (always || w.added > 0)
-        return witnesses_walk(p->db, p->sweep_id, add_known, p->knowledge, e);
-    knowledge_free(p->knowledge);
-    p->knowledge = NULL;
-    return 0;
+    while ((rc = witness_next_elsewhere(p->db, p->sweep_id, &s, &row, e)) > 0) {
+        const int added = knowledge_add_stored(p->knowledge, row.job_id, &row, e);
+        if (added < 0)
+            return -1;
+        always |= added > 0;
+    }
+    while (always && rc == 0 && (rc = db_next(p->db, candidates, VALUES(sql_int(p->sweep_id)), &s, e)) > 0)
+        rc = knowledge_add(p->knowledge, stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2), e);
+    if (!always) {
+        knowledge_free(p->knowledge);
+        p->knowledge = NULL;
+    }
+    return rc;
 }
 
 static int learn(struct pruning *p, bool always, struct error *e)
 {
     if (p->knowledge)
         return 0;
-    if (db_exec(p->space->db, "BEGIN", e) < 0)
-        return -1;
-    if (read_jobs(p, always, e) < 0) {
-        db_rollback(p->space->db);
-        return -1;
-    }
-    return db_exec(p->space->db, "COMMIT", e);
+    return db_exec(p->space->db, "BEGIN", e) < 0 ? -1 : db_end(p->space->db, read_jobs(p, always, e), e);
 }
 
-/* Context of a walk over dependents. */
-struct pruner {
-    struct pruning *pruning;
-    const struct pruning_listener *listener; /* NULL: there are no claims */
-    int64_t count;
-};
-
-static int prune(void *context, int64_t job_id, int64_t witness_id, struct error *e)
+/* Prunes what needs at least as much as the witness (0: as any); `l` NULL: there are no claims. */
+static int prune(struct pruning *p, int64_t witness, const struct pruning_listener *l, int64_t *count, struct error *e)
 {
-    struct pruner *p = context;
-    bool pruned = false;
-    const struct pruning_listener *l = p->listener;
-    if ((l && l->withdraw(l->context, job_id, e) < 0) ||
-        witnesses_set(p->pruning->db, job_id, witness_id, &pruned, e) < 0)
-        return -1;
-    p->count += pruned;
-    p->pruning->any |= pruned;
-    return l && pruned ? l->pruned(l->context, job_id, e) : 0;
+    struct stmt *s = knowledge_dependents(p->knowledge, witness);
+    int rc;
+    for (*count = 0; (rc = stmt_next(s, e)) > 0;) {
+        const int64_t job_id = stmt_int(s, 0);
+        if ((l && l->withdraw(l->context, job_id, e) < 0) ||
+            db_run(p->db, "UPDATE job SET witness_id = ?2 WHERE id = ?1 AND state = 'pending' AND witness_id IS NULL",
+                   VALUES(sql_int(job_id), sql_int(stmt_int(s, 1))), e) < 0)
+            return -1;
+        const bool pruned = db_changes(p->db) > 0;
+        *count += pruned;
+        p->any |= pruned;
+        if (l && pruned && l->pruned(l->context, job_id, e) < 0)
+            return -1;
+    }
+    return rc;
 }
 
 int pruning_open(struct space *space, struct db *db, int64_t sweep_id, struct pruning **out, struct error *e)
 {
+    const struct sql_values sweep = VALUES(sql_int(sweep_id));
     struct pruning *p = xcalloc(1, sizeof *p);
-    struct pruner pruner = {p, NULL, 0};
     bool any = false;
+    int64_t count;
     *p = (struct pruning){space, db, sweep_id, NULL, false};
-    if (witnesses_clear(db, sweep_id, e) < 0 ||
-        (space->order && (witnesses_any(db, sweep_id, &any, e) < 0 || learn(p, any, e) < 0)) ||
-        (p->knowledge && knowledge_dependents(p->knowledge, 0, prune, &pruner, e) < 0)) {
+    if (db_run(db, "UPDATE job SET witness_id = NULL WHERE witness_id IS NOT NULL AND sweep_id = ?", sweep, e) < 0 ||
+        (space->order &&
+         (db_query_bool(db, "SELECT 1 FROM job WHERE sweep_id = ? AND state = 'failed' AND failure = 'oom' LIMIT 1",
+                        sweep, &any, e) < 0 ||
+          learn(p, any, e) < 0)) ||
+        (p->knowledge && prune(p, 0, NULL, &count, e) < 0)) {
         pruning_close(p);
         return -1;
     }
@@ -248,18 +240,18 @@ void pruning_close(struct pruning *p)
 int pruning_covers(struct pruning *p, int64_t job_id, bool *yes, struct error *e)
 {
     *yes = false;
-    return p->any ? witnesses_covers(p->db, job_id, yes, e) : 0;
+    return p->any ? db_query_bool(p->db, "SELECT 1 FROM job WHERE id = ? AND witness_id IS NOT NULL",
+                                  VALUES(sql_int(job_id)), yes, e)
+                  : 0;
 }
 
 int pruning_note(struct pruning *p, int64_t job_id, const struct pruning_listener *l, int64_t *count, struct error *e)
 {
-    struct pruner pruner = {p, l, 0};
     *count = 0;
     if (!p->space->order)
         return 0;
-    if (learn(p, true, e) < 0 || knowledge_witness(p->knowledge, job_id, e) < 0 ||
-        knowledge_dependents(p->knowledge, job_id, prune, &pruner, e) < 0)
+    if (learn(p, true, e) < 0 ||
+        db_run(p->space->db, "UPDATE point SET is_witness = 1 WHERE id = ?", VALUES(sql_int(job_id)), e) < 0)
         return -1;
-    *count = pruner.count;
-    return 0;
+    return prune(p, job_id, l, count, e);
 }

@@ -19,21 +19,23 @@ void knowledge_free(struct knowledge *k);
 int knowledge_add(struct knowledge *k, int64_t id, int64_t rank, bool is_witness, struct error *e);
 
 /* Adds a job of a database that is no combination of the space and ran out of device memory. It is a witness only if
- * the sweep would run its specs as the same job; otherwise it says nothing about this sweep. `*added` says whether. */
-int knowledge_add_stored(struct knowledge *k, int64_t id, const struct job_specs *job, bool *added, struct error *e);
+ * the sweep would run its specs as the same job: 1; otherwise it says nothing about this sweep: 0. */
+int knowledge_add_stored(struct knowledge *k, int64_t id, const struct job_specs *job, struct error *e);
+
+/* The first or next (db_next) of the newest thousand jobs of other sweeps that stand as failed for want of device
+ * memory. */
+int witness_next_elsewhere(struct db *db, int64_t sweep_id, struct stmt **s, struct job_specs *out, struct error *e);
 
 /* Sets `*witness` to the first that needs no more than the combination at that rank; 0: none. */
 int knowledge_find(struct knowledge *k, int64_t rank, int64_t *witness, struct error *e);
 
-/* Calls `each` for every job that is not a witness and needs at least as much as `witness` (0: as any witness, of which
- * the first is passed). -1 from `each` stops. */
-typedef int (*knowledge_each)(void *context, int64_t id, int64_t witness, struct error *e);
-int knowledge_dependents(struct knowledge *k, int64_t witness, knowledge_each each, void *context, struct error *e);
+/* Returns the rows of every job that is not a witness and needs at least as much as `witness` (0: as any witness, of
+ * which the first is given): the job, the witness. Borrowed until the next call. */
+struct stmt *knowledge_dependents(struct knowledge *k, int64_t witness);
 
 /* --- pruning ---
  *
- * Pruning of jobs by others that ran out of memory, kept in results.db: which pending jobs have a witness
- * (store/jobs.h). */
+ * Pruning of jobs by others that ran out of memory, kept in results.db: which pending jobs have a witness. */
 
 struct pruning;
 

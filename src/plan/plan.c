@@ -435,16 +435,21 @@ static int take_witness(struct planner *p, const struct match *m, struct error *
     return knowledge_add(p->knowledge, (int64_t)p->witness_count, m->rank, true, e);
 }
 
-static int take_stored(void *context, const struct job_specs *row, struct error *e)
+/* Jobs that are in the file were taken where they are. */
+static int take_others(struct planner *p, struct error *e)
 {
-    struct planner *p = context;
-    bool added;
-    /* Jobs that are in the file were taken where they are. */
-    if (ANY(i, p->witness_count, memcmp(p->witnesses[i].bytes, row->key, sizeof p->witnesses[i].bytes) == 0))
-        return 0;
-    int rc = knowledge_add_stored(p->knowledge, (int64_t)p->witness_count + 1, row, &added, e);
-    if (rc == 0 && added)
-        memcpy(array_add(p->witnesses, p->witness_count)->bytes, row->key, sizeof p->witnesses->bytes);
+    OWNED_STMT *s = NULL;
+    struct job_specs row;
+    int rc;
+    while ((rc = witness_next_elsewhere(p->request->db, 0, &s, &row, e)) > 0) {
+        if (ANY(i, p->witness_count, memcmp(p->witnesses[i].bytes, row.key, sizeof p->witnesses[i].bytes) == 0))
+            continue;
+        const int added = knowledge_add_stored(p->knowledge, (int64_t)p->witness_count + 1, &row, e);
+        if (added < 0)
+            return -1;
+        if (added)
+            memcpy(array_add(p->witnesses, p->witness_count)->bytes, row.key, sizeof p->witnesses->bytes);
+    }
     return rc;
 }
 
@@ -469,7 +474,7 @@ static int find_witnesses(struct planner *p, struct error *e)
         if ((rc = take_witness(p, m, e)) < 0)
             break;
     match_close(cursor);
-    return rc < 0 ? -1 : witnesses_walk_elsewhere(p->request->db, 0, take_stored, p, e);
+    return rc < 0 ? -1 : take_others(p, e);
 }
 
 /* `*witness` stays NULL for what may run. */

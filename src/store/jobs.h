@@ -104,32 +104,6 @@ extern const char *const job_spec_columns[JOB_SPECS];
     "json_object('cluster_spec', json(c.json), 'model', json(m.json), 'training_spec', json(t.json), 'parallel_spec'," \
     " json(p.json), 'derived', json(j.derived))"
 
-/* --- witnesses --- */
-
-/* Restores every pruned job of the sweep. */
-int witnesses_clear(struct db *db, int64_t sweep_id, struct error *e);
-
-/* Finds whether a job of the sweep stands as failed for want of device memory. */
-int witnesses_any(struct db *db, int64_t sweep_id, bool *yes, struct error *e);
-
-/* Calls `each` for every job of the sweep that stands as failed for want of device memory (`is_witness`), is
- * pending or runs. -1 stops. */
-typedef int (*witness_each)(void *context, int64_t job_id, int64_t rank, bool is_witness, struct error *e);
-int witnesses_walk(struct db *db, int64_t sweep_id, witness_each each, void *context, struct error *e);
-
-/* The same for jobs of other sweeps that stand as failed for want of device memory, the newest WITNESSES_MOST of
- * them. */
-#define WITNESSES_MOST 1000
-typedef int (*witness_elsewhere_each)(void *context, const struct job_specs *row, struct error *e);
-int witnesses_walk_elsewhere(struct db *db, int64_t sweep_id, witness_elsewhere_each each, void *context,
-                             struct error *e);
-
-/* Finds whether the job has a witness. */
-int witnesses_covers(struct db *db, int64_t job_id, bool *yes, struct error *e);
-
-/* Prunes a pending job that has no witness yet; `*pruned` says whether it was one. */
-int witnesses_set(struct db *db, int64_t job_id, int64_t witness_id, bool *pruned, struct error *e);
-
 /* --- selection --- */
 
 /* The jobs that a run is narrowed to: the temporary table "selected", which lasts as long as the connection. */

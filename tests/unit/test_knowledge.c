@@ -2,35 +2,22 @@
 #include "measures/knowledge.h"
 #include "space_fixture.h"
 
-struct found {
-    int64_t ids[64], witnesses[64];
-    size_t count;
-};
-
-static int add(void *context, int64_t id, int64_t witness, struct error *e)
-{
-    struct found *f = context;
-    (void)e;
-    f->ids[f->count] = id;
-    f->witnesses[f->count++] = witness;
-    return 0;
-}
-
 /* "id id …" of the combinations (numbered from 1 by rank) that need no less than the witness. */
 static void expect_dependents(const char *toml, int64_t witness, const char *expected)
 {
     struct built b = build_text(toml);
     struct knowledge *k;
-    struct found f = {.count = 0};
+    struct stmt *rows;
+    struct error why = ERROR_INIT;
     OWNED_BUFFER got = BUFFER_INIT;
     FAIL_IF(knowledge_create(b.space, &k, &e) < 0);
     for (int64_t rank = 0; rank < space_combinations(b.space); rank++)
         FAIL_IF(knowledge_add(k, rank + 1, rank, rank + 1 == witness, &e));
-    FAIL_IF(knowledge_dependents(k, witness, add, &f, &e));
-    for (size_t i = 0; i < f.count; i++) {
-        assert_int_equal(f.witnesses[i], witness);
-        buffer_printf(&got, "%s%d", i ? " " : "", (int)f.ids[i]);
+    for (rows = knowledge_dependents(k, witness); stmt_next(rows, &why) > 0;) {
+        assert_int_equal(stmt_int(rows, 1), witness);
+        buffer_printf(&got, "%s%d", got.length ? " " : "", (int)stmt_int(rows, 0));
     }
+    assert_string_equal(why.text, "");
     assert_string_equal(buffer_text(&got), expected);
     knowledge_free(k);
     built_free(&b);
