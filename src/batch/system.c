@@ -14,99 +14,21 @@
 #define FILE_BYTES_MOST (1 << 20)
 #define AT(member) offsetof(struct batch_system, member)
 #define OF(member) offsetof(struct batch_question, member)
-#define TEXT(key, place)                                                                                               \
-    {                                                                                                                  \
-        .name = (key), TYPE_STRING, EVERY, FORM_STRING, (place)                                                        \
-    }
-#define SCHEMA_KEYS(rows) .keys = (rows), .count = LENGTH(rows)
 
 /* --- keys --- */
 
 static const char *const arrays_words[] = {"always", "several", "never", NULL};
 static const char *const refusal_words[] = {"limit", "policy", "no answer", NULL};
 
-static const struct schema_key environment_keys[] = {
-    {.name = "drop", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(drop)},
-    {.name = "keep", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(keep)},
-};
-static const struct schema_key cancel_keys[] = {
-    {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(cancel), .required = true},
-};
-static const struct schema_key fetch_keys[] = {
-    {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(fetch), .required = true},
-};
-static const struct schema_key submit_keys[] = {
-    {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, AT(submit), .required = true},
-    {.name = "stdin", TYPE_BOOL, EVERY, FORM_BOOL, AT(on_input)},
-    {.name = "description", TYPE_BOOL, EVERY, FORM_BOOL, AT(has_description)},
-    TEXT("head", AT(head)),
-    TEXT("request", AT(request)),
-    TEXT("exclude", AT(exclude)),
-    TEXT("exclude_separator", AT(exclude_separator)),
-    TEXT("whole", AT(whole)),
-    TEXT("member", AT(member)),
-    TEXT("alone", AT(alone)),
-    TEXT("nodes", AT(nodes)),
-    TEXT("rank", AT(rank)),
-    TEXT("hosts", AT(hosts)),
-    TEXT("task_variable", AT(task_variable)),
-    TEXT("job_variable", AT(job_variable)),
-    {.name = "arrays", TYPE_STRING, EVERY, FORM_CHOICE, AT(arrays), .choices = arrays_words},
-    {.name = "first_task", TYPE_INT, EVERY, FORM_COUNT, AT(first_task), 0, 1},
-    {.name = "id", TYPE_STRING, EVERY, FORM_TEXT, AT(id.text), .required = true},
-    TEXT("id_anyway", AT(id_anyway.text)),
-    TEXT("refusal_drop", AT(refusal_drop.text)),
-    TEXT("refusal_strip", AT(refusal_strip.text)),
-    {.name = "refusals", TYPE_TABLE, EVERY},
-    {.name = "reserved_exits", TYPE_LIST, EVERY},
-};
-static const struct schema schema_environment = {"[environment]", SCHEMA_KEYS(environment_keys)};
-static const struct schema schema_submit = {"[submit]", SCHEMA_KEYS(submit_keys)};
-static const struct schema schema_cancel = {"[cancel]", SCHEMA_KEYS(cancel_keys)};
-static const struct schema schema_fetch = {"[fetch]", SCHEMA_KEYS(fetch_keys)};
-static const struct schema_key top_keys[] = {
-    {.name = "title", TYPE_STRING, EVERY, FORM_TEXT, AT(title), .required = true},
-    {.name = "unverified", TYPE_BOOL, EVERY, FORM_BOOL, AT(unverified)},
-    {.name = "environment", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_environment},
-    {.name = "submit", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_submit, .required = true},
-    {.name = "queue", TYPE_TABLE, EVERY, .required = true},
-    {.name = "accounting", TYPE_TABLE, EVERY},
-    {.name = "doubt", TYPE_TABLE, EVERY},
-    {.name = "end", TYPE_TABLE, EVERY},
-    {.name = "cancel", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_cancel, .required = true},
-    {.name = "fetch", TYPE_TABLE, EVERY, FORM_TABLE, .of = &schema_fetch},
-};
-static const struct schema schema_system = {"the file", SCHEMA_KEYS(top_keys)};
-
-static const struct schema_key question_keys[] = {
-    {.name = "command", TYPE_STRINGS, EVERY, FORM_STRINGS, OF(command), .required = true},
-    {.name = "columns", TYPE_STRINGS, EVERY, FORM_STRINGS, OF(columns)},
-    TEXT("separator", OF(separator)),
-    TEXT("pattern", OF(pattern.text)),
-    TEXT("pair", OF(pair.text)),
-    TEXT("record", OF(record.text)),
-    TEXT("none", OF(none.text)),
-    TEXT("empty", OF(empty.text)),
-    TEXT("json", OF(json)),
-    {.name = "skip", TYPE_INT, EVERY, FORM_COUNT, OF(skip), 0, 1000},
-    {.name = "fields", TYPE_TABLE, EVERY},
-    {.name = "fallback", TYPE_TABLE, EVERY},
-    /* These are keys of [queue] alone. */
-    {.name = "states", TYPE_TABLE, EVERY},
-    {.name = "changes", TYPE_TABLE, EVERY},
-    {.name = "stuck", TYPE_STRINGS, EVERY},
-};
-enum { QUEUE_KEYS_ALONE = 3, QUESTION_KEYS = LENGTH(question_keys) - QUEUE_KEYS_ALONE };
-#define FIELD(which, key)                                                                                              \
-    {                                                                                                                  \
-        .name = (key), TYPE_STRING, EVERY, FORM_TEXT, OF(fields[which])                                                \
-    }
-static const struct schema_key field_keys[ENTRY_COUNT] = {
-    FIELD(ENTRY_ID, "id"),         FIELD(ENTRY_TASK, "task"),     FIELD(ENTRY_STATE, "state"),
-    FIELD(ENTRY_REASON, "reason"), FIELD(ENTRY_NODES, "nodes"),   FIELD(ENTRY_COMMENT, "comment"),
-    FIELD(ENTRY_EXIT, "exit"),     FIELD(ENTRY_SIGNAL, "signal"),
-};
-static const struct schema schema_fields = {"[fields]", SCHEMA_KEYS(field_keys)};
+static const struct schema schema_environment = {SCHEMA("[environment]", KEYS_OF_SYSTEM_ENVIRONMENT)};
+static const struct schema schema_submit = {SCHEMA("[submit]", KEYS_OF_SYSTEM_SUBMIT)};
+static const struct schema schema_cancel = {SCHEMA("[cancel]", KEYS_OF_SYSTEM_CANCEL)};
+static const struct schema schema_fetch = {SCHEMA("[fetch]", KEYS_OF_SYSTEM_FETCH)};
+static const struct schema schema_system = {SCHEMA("the file", KEYS_OF_SYSTEM)};
+static const struct schema schema_queue = {SCHEMA("[queue]", KEYS_OF_QUEUE)};
+static const struct schema schema_question = {SCHEMA("a question", KEYS_OF_QUESTION)};
+static const struct schema_key field_keys[] = {KEYS_OF_QUESTION_FIELDS}; /* in the order of enum batch_field */
+static const struct schema schema_fields = {"[fields]", field_keys, ENTRY_COUNT, NULL};
 
 /* --- checks --- */
 
@@ -247,9 +169,9 @@ static void check_states(const struct reading *r, const struct toml_node *states
 static void read_question(const struct reading *r, const struct toml_node *table, const char *title,
                           struct batch_system *s, struct batch_question *q)
 {
-    const size_t count = QUESTION_KEYS + (q == &s->queue ? QUEUE_KEYS_ALONE : 0);
-    const struct schema schema = {.title = title, .keys = question_keys, .count = count};
+    struct schema schema = q == &s->queue ? schema_queue : schema_question;
     const struct toml_node *fields = toml_child(table, "fields"), *fallback = toml_child(table, "fallback");
+    schema.title = title;
     schema_read(&schema, r, table, q);
     check_templates(r, toml_child(table, "command"));
     compile_all(r, table, PATTERNS(question_patterns), q);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "batch/state.h"
+#include "config/key_members.h"
 #include "database/db.h"
 #include "pattern/line_pattern.h"
 #include "toml/tree.h"
@@ -68,18 +69,16 @@ enum batch_field {
     ENTRY_COUNT
 };
 
-/* Something that is asked by a command. */
+/* Something that is asked by a command. MEMBERS_OF_QUESTION are the members that take the values of its keys
+ * (config/keys.toml). */
 struct batch_question {
-    char **command;                                          /* NULL: it is not asked */
-    char **columns, *separator;                              /* lines cut to columns, or */
-    struct batch_pattern pattern, pair, record, none, empty; /* by the groups of a pattern, or keys and values, or */
-    char *json;                                              /* the path of a list or object in JSON */
-    int64_t skip;                                            /* lines at the beginning */
-    char *fields[ENTRY_COUNT];                               /* SQL; NULL: the column of that name */
-    struct string_list names;                                /* of keys that these read */
-    struct stmt *rows;                                       /* ?1: what was read, as JSON */
-    struct batch_question *fallback;                         /* asked in its place; NULL: nothing is */
-    bool is_gone;                                            /* it was seen not to be there */
+    MEMBERS_OF_QUESTION;
+    struct batch_pattern pattern, pair, record, none, empty;
+    char *fields[ENTRY_COUNT];       /* SQL; NULL: the column of that name */
+    struct string_list names;        /* of keys that these read */
+    struct stmt *rows;               /* ?1: what was read, as JSON */
+    struct batch_question *fallback; /* asked in its place; NULL: nothing is */
+    bool is_gone;                    /* it was seen not to be there */
 };
 
 enum batch_arrays { ARRAYS_ALWAYS, ARRAYS_OF_SEVERAL, ARRAYS_NEVER };
@@ -97,24 +96,19 @@ struct batch_refusal_pattern {
 };
 
 struct batch_system {
-    char *name;  /* "gridengine": the file's, without ".toml" */
-    char *title; /* "Grid Engine" */
-    bool unverified;
-    char **drop, **keep; /* beginnings of settings, and names of variables */
-
-    char **submit, *head, *request, *exclude, *whole, *member, *alone, *nodes, *rank, *hosts, *task_variable,
-        *job_variable;
+    char *name; /* "gridengine": the file's, without ".toml" */
+    MEMBERS_OF_SYSTEM;
+    MEMBERS_OF_SYSTEM_ENVIRONMENT;
+    MEMBERS_OF_SYSTEM_SUBMIT;
+    MEMBERS_OF_SYSTEM_CANCEL;
+    MEMBERS_OF_SYSTEM_FETCH;
     struct batch_pattern id, id_anyway, refusal_drop, refusal_strip;
     struct batch_refusal_pattern *refusals;
     size_t refusal_count;
-    bool on_input, has_description;
-    int arrays; /* enum batch_arrays */
-    int64_t first_task;
-    char *reserved_exits;    /* "99 100" */
-    char *exclude_separator; /* between nodes; NULL: a comma */
+    char *reserved_exits; /* "99 100" */
 
     struct batch_question queue, accounting, doubt, end;
-    char **cancel, **fetch, **stuck; /* `fetch` NULL: nothing brings what a job printed */
+    char **stuck;
 
     struct toml_node *tree;
     const struct toml_node *states, *changes; /* of the tree; NULL: none */
