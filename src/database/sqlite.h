@@ -49,8 +49,9 @@ struct stmt {
 /* Returns advice on what a person can do about a result code; NULL: nothing that is not said. */
 const char *db_advice(int code);
 
-/* Lets statements call number(x), the number as JSON has it, with all its digits ("null": it is not finite), and
- * half_width(error, freedom, error, freedom, count), lead_half_width of util/quantile.h; NULL is NaN. */
+/* Lets statements call number(x), the number as JSON has it, with all its digits ("null": it is not finite),
+ * quoted(text), a string of TOML and JSON in double quotes, and half_width(error, freedom, error, freedom, count),
+ * lead_half_width of util/quantile.h; NULL is NaN. */
 int functions_add(struct db *db, struct error *e);
 
 /* Turns SQLite's last error into one sentence with what to do. Returns -1. */

@@ -1,8 +1,8 @@
--- The clusters and batches of a tuning, as texts of its sweep file: the row of "answer". The row of "said" has the
--- ds_config as `config` and what its tuner's section says: `sequence` is the largest degree that "auto" stands for;
--- `every` micro-batch is tried rather than powers of two; `least` and `most` limit the global batch, 0: no limit;
--- `hosts` are names with their devices, [["w0", [0, 1]]], and with `names` each cluster lists its own; of `most_nodes`
--- and `most_gpus`, 0 is no limit.
+-- The clusters and batches of a tuning, as texts of its sweep file: the row of "answer". The row of "asked" has the
+-- ds_config as `config` and what is told beside it: `sequence` is the largest degree that "auto" stands for; `every`
+-- micro-batch is tried rather than powers of two; `least` and `most` limit the global batch, 0: no limit; `hosts` are
+-- names with their devices, [["w0", [0, 1]]], and with `names` each cluster lists its own; of `most_nodes` and
+-- `most_gpus`, 0 is no limit.
 --
 -- With train_batch_size there is one global batch, and accumulation follows from it. If the ranks of some cluster or
 -- degree cannot share it out evenly, or not by a micro-batch that the ds_config lists, each micro-batch is tried at the
@@ -15,6 +15,14 @@
 -- Micro-batches: every one if a strategy searches for the best, else powers of two. If other keys are tuned too (not
 -- "fast"), only multiples of 8 above 64 and of 32 above 256, and only the largest and the smallest accumulation, so
 -- that the matching configurations stay within what a search lists.
+CREATE TABLE said AS
+    SELECT config, told, told ->> 'nodes' AS nodes, told ->> 'gpus' AS gpus, told ->> 'mp_size' AS mp_size,
+        told ->> 'sequence' AS sequence, told ->> 'fast' AS fast, told ->> 'every' AS every,
+        told ->> 'least_micro' AS least_micro, told ->> 'most_micro' AS most_micro,
+        told ->> 'from_least' AS from_least, told ->> 'least' AS least, told ->> 'most' AS most,
+        iif(told ->> 'here_alone', 1, told ->> 'most_nodes') AS most_nodes, told ->> 'most_gpus' AS most_gpus,
+        told -> 'hosts' AS hosts, told ->> 'names' AS names
+    FROM asked;
 CREATE TABLE part (part, type, json, key);
 INSERT INTO part SELECT key, type, iif(type = 'object', '[0]', coalesce(config -> place, 'null')), value FROM (
     SELECT p.key, value, config, '$.' || value AS place, coalesce(json_type(config, '$.' || value), 'null') AS type

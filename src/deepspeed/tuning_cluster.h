@@ -5,7 +5,6 @@
 
 #include "deepspeed/autotuning.h"
 #include "device/hostfile.h"
-#include "util/buffer.h"
 #include "util/error.h"
 
 /* Borrowed throughout. */
@@ -18,12 +17,6 @@ struct tuning_cluster {
     long long nodes, devices; /* used if the ds_config does not say */
     long long most_nodes, most_devices; /* from the command line, in addition to the ds_config; 0: no limit */
 };
-
-/* [["w0", [0, 1]], ["w1", [4, 5]]]; NULL: not known. The caller frees it. */
-char *tuning_hosts_json(const struct host_list *hosts);
-
-/* Appends [local] and rules that exclude what is not available, which follow [cluster_spec]. */
-void tuning_cluster_add(const struct tuning_cluster *c, const struct autotuning *knobs, struct buffer *out);
 
 /* Returns whether every cluster is a single host. */
 bool tuning_cluster_is_one_host(const struct tuning_cluster *c, const struct autotuning *knobs);

@@ -11,6 +11,7 @@
 #include "deepspeed/ds_config.h"
 #include "deepspeed/ds_values.h"
 #include "deepspeed/tuning_cluster.h"
+#include "results/json.h"
 #include "toml/known.h"
 #include "util/buffer.h"
 #include "util/embedded.h"
@@ -21,23 +22,14 @@
 
 /* --- default space --- */
 
-/* What tuning_batches.sql says. */
-struct batches {
-    bool are_limited, are_known, differ;
-    char *clusters, *largest;
-    char *axis, *training; /* `axis`: NULL: the ds_config's own list, or none */
-};
-
 struct writing {
     const struct tuning_request *r;
     const struct autotuning *knobs; /* the request's */
     bool is_trainers;               /* the script takes arguments of Hugging Face's Trainer */
-    struct batches batches;
+    char *axis;                     /* of micro-batches (tuning_batches.sql); NULL: the ds_config's own list, or none */
     struct buffer *out;
     struct error problems;
 };
-
-#define HOST_BYTES_PER_PARAMETER 16 /* DeepSpeed stage_1_and_2.py: estimate_zero2_model_states_mem_needs, CPU offload */
 
 static const struct json *given(const struct writing *w, const char *path)
 {
@@ -184,49 +176,25 @@ static void default_space_add(const struct writing *w, int stage)
     }
 }
 
-/* Appends command arguments that pass some of the keys to the script, as further items of a TOML list. */
-static void default_space_add_arguments(const struct writing *w)
+/* The arguments of the command that pass some of the keys to the script. */
+static void describe_arguments(const struct writing *w, cJSON *arguments)
 {
     const struct toml_node *axes = known("ds_config", "tuned");
     for (const struct toml_node *axis = axes->children; axis < axes->children + axes->child_count; axis++)
-        if (toml_child(axis, "trainer") && is_tuned(w, axis, 0))
-            buffer_printf(w->out, ", \"--%s\", \"{%s}\"", known_text(axis, "key"), known_text(axis, "key"));
+        if (!w->knobs->fast && toml_child(axis, "trainer") && is_tuned(w, axis, 0))
+            cJSON_AddItemToArray(arguments, cJSON_CreateString(known_text(axis, "key")));
 }
 
-/* Appends rules that exclude what the machine has no room for. */
-static void default_space_add_rules(const struct writing *w)
+/* Returns whether an offloaded optimizer could be more than the machine has room for, and it is known by how much. */
+static bool may_lack_room(const struct writing *w)
 {
-    if (w->r->cluster->hostfile || w->r->host_bytes <= 0 || !given(w, "autotuning.model_info.num_params") ||
-        !is_tuned(w, known("ds_config", "tuned")->children, 1))
-        return;
-    buffer_printf(w->out,
-                  "\n[[rule]]\nname = \"offload-host-memory\"\n"
-                  "require = \"coalesce(offload_optimizer, 'none') <> 'cpu' OR %d * params <= %lld\"\n"
-                  "why = \"an optimizer on the host takes %d bytes of its memory for each parameter\"\n"
-                  "source = \"DeepSpeed runtime/zero/stage_1_and_2.py: estimate_zero2_model_states_mem_needs\"\n",
-                  HOST_BYTES_PER_PARAMETER, w->r->host_bytes, HOST_BYTES_PER_PARAMETER);
+    return !w->knobs->fast && !w->r->cluster->hostfile && w->r->host_bytes > 0 &&
+           given(w, "autotuning.model_info.num_params") && is_tuned(w, known("ds_config", "tuned")->children, 1);
 }
 
 #define STAGES_MOST 4
 
 /* --- pieces of TOML --- */
-
-static void add_text(struct writing *w, const char *text)
-{
-    buffer_add_json_string(w->out, text, strlen(text));
-}
-
-/* A literal word of the command: braces are escaped. */
-static void add_word(struct writing *w, const char *word)
-{
-    OWNED_BUFFER b = BUFFER_INIT;
-    for (const char *p = word; *p; p++) {
-        if (*p == '{')
-            buffer_add_char(&b, '{');
-        buffer_add_char(&b, *p);
-    }
-    add_text(w, buffer_text(&b));
-}
 
 /* JSON's scalars are valid TOML, except null and "\/". Integers are written as such if DeepSpeed expects them. */
 static bool add_scalar(struct writing *w, const char *key, const struct json *j)
@@ -250,7 +218,7 @@ static bool add_scalar(struct writing *w, const char *key, const struct json *j)
 
 static void add_key(struct writing *w, const char *key)
 {
-    add_text(w, key);
+    buffer_add_json_string(w->out, key, strlen(key));
     buffer_add_text(w->out, " = ");
 }
 
@@ -347,8 +315,8 @@ static bool are_batches(const struct json *list)
 static void add_micro_batches(struct writing *w)
 {
     const struct json *j = given(w, "train_micro_batch_size_per_gpu");
-    if (w->batches.axis)
-        buffer_add_text(w->out, w->batches.axis);
+    if (w->axis)
+        buffer_add_text(w->out, w->axis);
     else if (j->kind == JSON_LIST && are_batches(j))
         add_axis(w, "train_micro_batch_size_per_gpu", j);
     else
@@ -356,43 +324,6 @@ static void add_micro_batches(struct writing *w)
                        "%s:%d:%d: train_micro_batch_size_per_gpu must be a positive integer, a list of them, or "
                        "\"auto\"",
                        w->r->ds_file, j->line, j->column);
-}
-
-/* Sequences are split only if the release can. */
-static int read_batches(struct writing *w, struct string_list *sentences, struct error *e)
-{
-    const struct autotuning *k = w->knobs;
-    const bool splits = !k->fast && has_release(w, ds_key_since("sequence_parallel_size"));
-    const struct tuning_cluster *c = w->r->cluster;
-    OWNED char *hosts = tuning_hosts_json(c->hosts);
-    OWNED_BUFFER root = BUFFER_INIT;
-    OWNED_DB *db = NULL;
-    OWNED_STMT *s = NULL;
-    json_text_add(w->r->root, 0, &root);
-    if (db_open(NULL, DB_TEMPORARY, &db, e) < 0 ||
-        db_run(db,
-               "CREATE TABLE said AS SELECT ?1 AS config, ?2 AS nodes, ?3 AS gpus, ?4 AS mp_size, ?5 AS sequence,"
-               " ?6 AS fast, ?7 AS every, ?8 AS least_micro, ?9 AS most_micro, ?10 AS from_least, ?11 AS least,"
-               " ?12 AS most, ?13 AS most_nodes, ?14 AS most_gpus, ?15 AS hosts, ?16 AS names",
-               VALUES(sql_text(root.data), sql_int(c->nodes), sql_int(c->devices), sql_int(k->mp_size),
-                      sql_int(splits ? most_sequence(w) : 1), sql_int(k->fast), sql_int(k->maximise),
-                      sql_int(k->min_micro_batch), sql_int(k->max_micro_batch), sql_int(w->r->from_smallest),
-                      sql_int(k->min_train_batch_size), sql_int(k->max_train_batch_size),
-                      sql_int(c->here_alone ? 1 : c->most_nodes), sql_int(c->most_devices), sql_text(hosts),
-                      sql_int(c->names_hosts && hosts)),
-               e) < 0 ||
-        db_exec(db, embedded_text("src/deepspeed/tuning_batches.sql"), e) < 0 ||
-        db_query_texts(db, "SELECT value FROM answer JOIN json_each(sentences)", NO_VALUES, sentences, e) < 0 ||
-        db_next(db, "SELECT * FROM answer", NO_VALUES, &s, e) < 0)
-        return -1;
-    w->batches = (struct batches){.are_limited = stmt_int(s, 0),
-                                  .are_known = stmt_int(s, 1),
-                                  .differ = stmt_int(s, 2),
-                                  .axis = stmt_copy_text(s, 3),
-                                  .training = stmt_copy_text(s, 4),
-                                  .clusters = stmt_copy_text(s, 6),
-                                  .largest = stmt_copy_text(s, 7)};
-    return 0;
 }
 
 /* --- stages --- */
@@ -457,57 +388,6 @@ static void add_blocks(struct writing *w)
 
 /* --- the rest of the file --- */
 
-/* Samples to skip: those up to the step that the flops profiler slows down, which is the one after the first profiled
- * step (runtime/engine.py counts steps from 0). Timers print from the first step on, throughput from the third
- * (utils/timer.py: ThroughputTimer, start_step). */
-static long long warmup_of(const struct writing *w, const char *metric)
-{
-    bool of_lines = strcmp(metric, "throughput") == 0 || strcmp(metric, "step_time") == 0 ||
-                    (strcmp(metric, "latency") == 0 && w->batches.are_known);
-    long long profiled = w->knobs->start_step + 1, first = of_lines ? 3 : 1;
-    return profiled < first ? 0 : profiled - first + 1;
-}
-
-/* The words that DeepSpeed prints for every step. */
-static const char *const of_steps[] = {"throughput", "latency", "step_time", "fwd", "bwd", "step"};
-
-static void add_command(struct writing *w)
-{
-    const struct tuning_request *r = w->r;
-    const char *config = r->base64 ? "{ds_config_base64}" : "{ds_config}";
-    buffer_add_text(w->out, "\n[job]\ncommand = [");
-    for (size_t i = 0; r->launcher[i]; i++) {
-        add_text(w, r->launcher[i]);
-        buffer_add_text(w->out, ", ");
-    }
-    for (size_t i = 0; r->program[i]; i++) {
-        const char *equals = strchr(r->program[i], '=');
-        buffer_add_text(w->out, i ? ", " : "");
-        if (i != r->config_at) {
-            add_word(w, r->program[i]);
-        } else if (strncmp(r->program[i], "--", 2) == 0 && equals) {
-            OWNED char *word = xasprintf("%.*s=%s", (int)(equals - r->program[i]), r->program[i], config);
-            add_text(w, word);
-        } else {
-            add_text(w, config);
-        }
-    }
-    if (!r->knobs->fast)
-        default_space_add_arguments(w);
-    buffer_printf(w->out, "]\npass_env = [%s",
-                  r->clean ? "\"HF_HOME\", \"HF_TOKEN\", \"PYTHONPATH\", \"VIRTUAL_ENV\"" : "\"*\"");
-    for (char *const *name = r->clean ? NULL : r->secrets; name && *name; name++) {
-        buffer_add_text(w->out, ", ");
-        add_text(w, *name);
-    }
-    buffer_add_text(w->out, "]\nseparate_streams = true\n");
-    buffer_printf(w->out, "timeout = ");
-    add_text(w, r->timeout);
-    buffer_add_text(w->out, "\n\n# Steps up to the profiled one, which is slower, are left out.\n");
-    for (size_t i = 0; i < LENGTH(of_steps); i++)
-        buffer_printf(w->out, "[job.metrics.%s]\nwarmup = %lld\n", of_steps[i], warmup_of(w, of_steps[i]));
-}
-
 /* Checked here because an error in the generated sweep file, which the user did not write, would come too late. */
 static void check_mapped(struct writing *w, const struct json *flag, const char *key)
 {
@@ -524,106 +404,82 @@ static char *first_word(const char *text)
     return xstrndup(text, strcspn(text, " "));
 }
 
-static void add_deepspeed(struct writing *w)
+static void describe_mappings(struct writing *w, cJSON *mappings)
 {
     const struct json *m = w->knobs->arg_mappings;
-    OWNED char *path = w->r->ds_file[0] == '/' ? xstrdup(w->r->ds_file) : xasprintf("./%s", w->r->ds_file);
-    buffer_add_text(w->out, "\n[deepspeed]\nconfig = ");
-    add_text(w, path);
-    if (w->r->version) {
-        buffer_add_text(w->out, "\nversion = ");
-        add_text(w, w->r->version);
-    }
-    if (w->r->asked)
-        buffer_printf(w->out, w->r->version ? " # as %s says" : "\n# version: %s has no package deepspeed",
-                      w->r->asked);
-    const struct autotuning *k = w->knobs;
-    buffer_printf(w->out, "\nprofile_steps = [%lld, %lld", k->start_step, k->end_step);
-    if (k->most_step)
-        buffer_printf(w->out, ", %lld] # up to the third if steps are short\n", k->most_step);
-    else
-        buffer_add_text(w->out, "]\n");
     for (size_t i = 0; m && i < m->count; i++) {
         const struct json *flag = &m->children[i];
         OWNED char *key = first_word(flag->name), *text = json_text_string(flag), *word = first_word(text ? text : "");
-        if (i == 0)
-            buffer_add_text(w->out, "\n[deepspeed.arg_mappings]\n");
         check_mapped(w, flag, key);
-        add_key(w, key);
         if (!*word)
             error_add_line(&w->problems, ERROR_USAGE,
                            "%s:%d:%d: autotuning.arg_mappings.%s must be a flag of the script", w->r->ds_file,
                            flag->line, flag->column, key);
-        add_text(w, word);
-        buffer_add_char(w->out, '\n');
+        cJSON_AddItemToArray(mappings, cJSON_CreateStringArray((const char *const[]){key, word}, 2));
     }
 }
 
-static void add_search(struct writing *w)
+static void describe_search(const struct writing *w, cJSON *said)
 {
     static const enum search_strategy strategies[TUNER_COUNT] =
         {[TUNER_GRID] = STRATEGY_GRID, [TUNER_RANDOM] = STRATEGY_RANDOM, [TUNER_MODEL] = STRATEGY_MODEL};
     const struct autotuning *k = w->knobs;
-    bool seeks = is_staged(w);
-    buffer_printf(w->out, "\n[search]\nstrategy = \"%s\"\n",
-                  search_strategy_names[seeks ? STRATEGY_STAGED : strategies[k->tuner]]);
-    if (seeks && k->tuner == TUNER_RANDOM)
-        buffer_add_text(w->out, "order = \"shuffled\"\n");
-    if (w->batches.are_limited)
-        buffer_add_text(w->out, "equal_batch = false # a sample is a sample\n");
-    if (k->num_trials)
-        buffer_printf(w->out, "max_trials = %lld\n", k->num_trials);
-    if (k->early_stopping)
-        buffer_printf(w->out, "early_stopping = %lld\n", k->early_stopping);
-    if (k->micro_batch_sizes)
-        buffer_printf(w->out, "num_tuning_micro_batch_sizes = %lld\n", k->micro_batch_sizes);
+    const bool staged = is_staged(w);
+    JSON_ADD(said, JSON_STRING("strategy", search_strategy_names[staged ? STRATEGY_STAGED : strategies[k->tuner]]),
+             JSON_TRUTH("shuffled", staged && k->tuner == TUNER_RANDOM), JSON_TRUTH("seeks", seeks_micro_batch(w)));
+    JSON_ADD(cJSON_AddObjectToObject(said, "search"), JSON_INT("max_trials", k->num_trials),
+             JSON_INT("early_stopping", k->early_stopping),
+             JSON_INT("num_tuning_micro_batch_sizes", k->micro_batch_sizes));
 }
 
-/* Profiled as by DeepSpeed's tuner: one sample at the highest stage, on the most devices, but only among the stages
- * requested (some models refuse stage 3). */
-static void add_model_info(struct writing *w)
+/* The highest stage requested, at which DeepSpeed's tuner profiles one sample (some models refuse stage 3). */
+static int highest_stage(struct writing *w)
 {
-    const struct tuning_request *r = w->r;
-    const struct json *info = r->knobs->model_info, *profile = info ? json_text_find(info, "profile") : NULL;
-    const struct json *known = info ? json_text_find(info, "num_params") : NULL;
-    struct error before = w->problems; /* add_blocks reports invalid stages */
+    const struct error before = w->problems; /* add_blocks reports invalid stages */
     int stages[STAGES_MOST], highest = 0;
-    size_t count = read_stages(w, stages);
+    const size_t count = read_stages(w, stages);
     w->problems = before;
     for (size_t i = 0; i < count; i++)
         highest = stages[i] > highest ? stages[i] : highest;
-    buffer_add_text(w->out, "\n[predict]\n");
-    if (seeks_micro_batch(w))
-        buffer_add_text(w->out, "prune = \"sound\" # predictions only set the order; they exclude nothing\n");
-    if (profile && !json_text_is_null(profile) ? strcmp(profile->text, "true") != 0
-                                               : known && !json_text_is_null(known))
-        return;
-    buffer_add_text(w->out, "\n# One short job runs first to measure parameters and activation memory.\n[model_info]\n"
-                            "without = [\"train_batch_size\", \"gradient_accumulation_steps\"]\n\n[model_info.with]\n");
-    buffer_printf(w->out, "\"train_micro_batch_size_per_gpu\" = 1\n\"zero_optimization.stage\" = %d\n", highest);
-    buffer_add_text(w->out, w->batches.largest);
+    return highest;
 }
 
-static void add_model(struct writing *w)
+static void describe_facts(const struct writing *w, cJSON *said)
 {
     const struct toml_node *facts = known("autotuning", "facts");
-    const struct json *info = w->knobs->model_info;
-    buffer_add_text(w->out, "\n[model]\nname = ");
-    add_text(w, path_name(w->r->program[0]));
-    buffer_add_char(w->out, '\n');
     for (const struct toml_node *fact = facts->children; fact < facts->children + facts->child_count; fact++) {
-        const struct json *j = info ? json_text_find(info, fact->key) : NULL;
+        const struct json *j = w->knobs->model_info ? json_text_find(w->knobs->model_info, fact->key) : NULL;
         long long n;
         if (*fact->text && j && json_text_integer(j, &n))
-            buffer_printf(w->out, "%s = %lld\n", fact->text, n);
+            JSON_ADD(said, JSON_INT(fact->text, n));
     }
 }
 
-static void add_training(struct writing *w)
+static void describe_hosts(const struct host_list *hosts, cJSON *said)
 {
-    buffer_printf(w->out, "\n[training_spec]\n%s", w->batches.training);
-    if (!w->knobs->fast)
-        default_space_add_rules(w);
+    cJSON *all = hosts && hosts->count ? cJSON_AddArrayToObject(said, "hosts") : NULL;
+    for (size_t i = 0; all && i < hosts->count; i++) {
+        cJSON *host = cJSON_CreateArray();
+        cJSON_AddItemToArray(host, cJSON_CreateString(hosts->hosts[i].name));
+        cJSON_AddItemToArray(host, cJSON_CreateIntArray(hosts->hosts[i].devices, (int)hosts->hosts[i].device_count));
+        cJSON_AddItemToArray(all, host);
+    }
+}
+
+/* Sequences are split only if the release can. */
+static void describe_cluster(const struct writing *w, cJSON *said)
+{
+    const struct tuning_cluster *c = w->r->cluster;
+    const bool splits = !w->knobs->fast && has_release(w, ds_key_since("sequence_parallel_size"));
+    JSON_ADD(said, JSON_INT("nodes", c->nodes), JSON_INT("gpus", c->devices), JSON_INT("most_nodes", c->most_nodes),
+             JSON_INT("most_gpus", c->most_devices), JSON_INT("sequence", splits ? most_sequence(w) : 1),
+             JSON_TRUTH("names", c->names_hosts && c->hosts && c->hosts->count), JSON_STRING("hostfile", c->hostfile),
+             JSON_STRING("include", c->include), JSON_STRING("exclude", c->exclude),
+             JSON_TRUTH("exclusive", c->exclusive), JSON_TRUTH("here_alone", c->here_alone),
+             /* The launcher starts what runs on a job's other hosts. */
+             JSON_TRUTH("several_hosts", c->hostfile || (!c->here_alone && !tuning_cluster_is_one_host(c, w->knobs))),
+             JSON_INT("host_bytes", may_lack_room(w) ? w->r->host_bytes : 0));
+    describe_hosts(c->hosts, said);
 }
 
 /* Returns whether the script's text has a parser of all of the Trainer's arguments: transformers/hf_argparser.py;
@@ -644,37 +500,72 @@ static bool is_trainers(const struct tuning_request *r)
            parses_as_trainer(r->program[0]);
 }
 
-static void write_space(struct writing *w)
+static cJSON *texts_of(char *const *texts)
+{
+    int count = 0;
+    while (texts && texts[count])
+        count++;
+    return cJSON_CreateStringArray((const char *const *)texts, count);
+}
+
+/* What the statements make the file of. */
+static cJSON *describe(struct writing *w)
 {
     const struct tuning_request *r = w->r;
-    buffer_add_text(w->out,
-                    "# Written by meshsweep deepspeed. `meshsweep run -c` with this file does the same; edit it "
-                    "as you like.\n\n"
-                    "profile = ");
-    buffer_printf(w->out,
-                  "%s\n\n[sweep]\nname = ", w->is_trainers ? "[\"deepspeed\", \"huggingface\"]" : "\"deepspeed\"");
-    add_text(w, path_name(r->program[0]));
-    buffer_printf(w->out, "\nobjective = \"%s:%s\"\n", r->knobs->maximise ? "max" : "min", r->knobs->metric);
-    add_command(w);
-    add_deepspeed(w);
-    add_search(w);
-    add_model_info(w);
-    add_model(w);
-    buffer_printf(w->out, "\n[cluster_spec]\n%s", w->batches.clusters);
-    tuning_cluster_add(r->cluster, r->knobs, w->out);
-    add_training(w);
-    add_blocks(w);
+    const struct autotuning *k = w->knobs;
+    cJSON *said = cJSON_CreateObject();
+    OWNED char *path = r->ds_file[0] == '/' ? xstrdup(r->ds_file) : xasprintf("./%s", r->ds_file);
+    OWNED char *objective = xasprintf("%s:%s", k->maximise ? "max" : "min", k->metric);
+    JSON_ADD(said, JSON_TRUTH("trainers", w->is_trainers), JSON_STRING("script", path_name(r->program[0])),
+             JSON_STRING("objective", objective), JSON_INT("config_at", r->config_at), JSON_TRUTH("base64", r->base64),
+             JSON_TRUTH("clean", r->clean), JSON_STRING("timeout", r->timeout), JSON_STRING("ds_file", path),
+             JSON_STRING("version", r->version), JSON_STRING("asked", r->asked), JSON_INT("start_step", k->start_step),
+             JSON_INT("end_step", k->end_step), JSON_INT("most_step", k->most_step), JSON_INT("mp_size", k->mp_size),
+             JSON_TRUTH("fast", k->fast), JSON_TRUTH("every", k->maximise), JSON_INT("least_micro", k->min_micro_batch),
+             JSON_INT("most_micro", k->max_micro_batch), JSON_TRUTH("from_least", r->from_smallest),
+             JSON_INT("least", k->min_train_batch_size), JSON_INT("most", k->max_train_batch_size),
+             JSON_INT("highest", highest_stage(w)));
+    cJSON_AddItemToObject(said, "launcher", texts_of(r->launcher));
+    cJSON_AddItemToObject(said, "program", texts_of(r->program));
+    cJSON_AddItemToObject(said, "secrets", texts_of(r->secrets));
+    describe_arguments(w, cJSON_AddArrayToObject(said, "arguments"));
+    describe_mappings(w, cJSON_AddArrayToObject(said, "mappings"));
+    describe_search(w, said);
+    describe_facts(w, cJSON_AddObjectToObject(said, "facts"));
+    describe_cluster(w, said);
+    return said;
+}
+
+/* All but the blocks. */
+static int write_rest(struct writing *w, struct tuning_notes *notes, struct error *e)
+{
+    OWNED_JSON *said = describe(w);
+    OWNED char *text = cJSON_PrintUnformatted(said);
+    OWNED_BUFFER root = BUFFER_INIT;
+    OWNED_DB *db = NULL;
+    OWNED_STMT *s = NULL;
+    json_text_add(w->r->root, 0, &root);
+    if (db_open(NULL, DB_TEMPORARY, &db, e) < 0 ||
+        db_run(db, "CREATE TABLE asked AS SELECT ?1 AS config, ?2 AS told", VALUES(sql_text(root.data), sql_text(text)),
+               e) < 0 ||
+        db_exec(db, embedded_text("src/deepspeed/tuning_batches.sql"), e) < 0 ||
+        db_query_texts(db, "SELECT value FROM answer JOIN json_each(sentences)", NO_VALUES, &notes->sentences, e) < 0 ||
+        db_next(db, embedded_text("src/deepspeed/tuning_space.sql"), NO_VALUES, &s, e) < 0)
+        return -1;
+    buffer_add_text(w->out, stmt_text(s, 0));
+    w->axis = stmt_copy_text(s, 1);
+    notes->batches_differ = stmt_int(s, 2);
+    return 0;
 }
 
 int tuning_space_write(const struct tuning_request *r, struct buffer *out, struct tuning_notes *notes, struct error *e)
 {
     struct writing w = {.r = r, .knobs = r->knobs, .is_trainers = is_trainers(r), .out = out, .problems = ERROR_INIT};
     *notes = (struct tuning_notes){0};
-    if (read_batches(&w, &notes->sentences, e) < 0)
+    if (write_rest(&w, notes, e) < 0)
         return -1;
-    notes->batches_differ = w.batches.differ;
-    write_space(&w);
-    free_all(w.batches.axis, w.batches.training, w.batches.clusters, w.batches.largest);
+    add_blocks(&w);
+    free(w.axis);
     if (w.problems.kind)
         *e = w.problems;
     return w.problems.kind ? -1 : 0;

@@ -116,11 +116,6 @@ static void toml(const struct sql_value *arguments, struct buffer *out)
     buffer_add_toml_string(out, "", arguments[0].text, "");
 }
 
-static void quoted(const struct sql_value *arguments, struct buffer *out)
-{
-    buffer_add_json_string(out, arguments[0].text, strlen(arguments[0].text));
-}
-
 static void styled(const struct sql_value *arguments, struct buffer *out)
 {
     text_add_styled(out, text_state_style(arguments[0].text), arguments[1].text);
@@ -146,7 +141,7 @@ int saying_add_functions(struct db *db, struct error *e)
         void (*function)(const struct sql_value *, struct buffer *);
     } texts[] = {{"say", -1, say},      {"told", 2, told},         {"rounded", 1, rounded},
                  {"styled", 2, styled}, {"markdown", 1, markdown}, {"fit", 3, fit},
-                 {"text", -1, text},    {"toml", 1, toml},         {"quoted", 1, quoted}};
+                 {"text", -1, text},    {"toml", 1, toml}};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < LENGTH(texts); i++)
         rc = db_add_text_function(db, texts[i].name, texts[i].arguments, texts[i].function, e);

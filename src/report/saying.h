@@ -10,7 +10,7 @@
 /* Lets statements call what saying_open says; told(before, value): "" where the value is NULL, else both, the value as
  * a rounded number or with escapes; rounded(number): such a number alone, NULL where it is NULL; styled(state,
  * text): highlighted as the state is; columns(text): how many it takes on a terminal; markdown(text), escaped; and
- * toml(text), a string of TOML, and quoted(text), one always in double quotes. */
+ * toml(text), a string of TOML. */
 int saying_add_functions(struct db *db, struct error *e);
 
 /* Makes the database of the script "sql/NAME.sql", which may call erfc, expm1 and log2 as C has them, and
