@@ -342,6 +342,8 @@ static const struct bounds tables[] = {
     {"nvfp4-training-harness.csv", 22, COUNTS_RESERVED, 0.21, 0.99, 0.15, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"together-dgxc.csv", 9, COUNTS_ALLOCATED, 0, 0, 0.125, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
     {"gipfelsturm-device.csv", 5, COUNTS_DEVICE, 0.04, 0.99, 0.055, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 25e9},
+    {"megatron-bridge-cards.csv", 44, COUNTS_ALLOCATED, 0.055, 0.99, 0.19, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
+    {"megatron-bridge-tuning.csv", 7, COUNTS_ALLOCATED, 0, 0, 0.275, 0.99, 0, 0, 0, NULL, RANK_FIRST, 50e9},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
