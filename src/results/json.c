@@ -63,21 +63,6 @@ cJSON *json_add_item(cJSON *list, const struct json_member *members, size_t coun
     return item;
 }
 
-static const char *skip_blanks(const char *p)
-{
-    return p + strspn(p, " \t\r\n");
-}
-
-/* Behind the string, or number or word, that begins at `p`. */
-static const char *scalar_end(const char *p)
-{
-    if (*p != '"')
-        return p + strcspn(p, ",]} \t\r\n");
-    for (p++; *p && *p != '"'; p++)
-        p += *p == '\\' && p[1];
-    return *p ? p + 1 : p;
-}
-
 /* SQLite has no type for the values of these columns. */
 static const char *const columns_of_json[] = {"given",    "keys",    "command", "environment", "scripts",
                                               "versions", "gpus",    "values",  "detail",      "replaced",
@@ -94,54 +79,41 @@ static bool is_listed(const char *const *names, const char *name)
     return false;
 }
 
-static cJSON *scalar_of(const char **p, bool as_written)
+/* The next string or number of the text at `*p`, as written, which is then behind it. The caller's. */
+static char *next_written(const char **p)
 {
-    const char *begin = *p;
-    *p = scalar_end(begin);
-    OWNED char *text = xstrndup(begin, (size_t)(*p - begin));
-    cJSON *scalar = as_written ? cJSON_CreateRaw(text) : cJSON_Parse(text);
-    return scalar;
-}
-
-/* The key at `*p`, which is then at its value. The caller's. */
-static char *key_of(const char **p)
-{
-    cJSON *key = cJSON_ParseWithOpts(*p, p, 0);
-    char *text = xstrdup(key->valuestring);
-    cJSON_Delete(key);
-    *p = skip_blanks(skip_blanks(*p) + 1);
-    return text;
-}
-
-/* The value at `*p` as a tree, for the indents of the document around it. As written, numbers stay the text that they
- * are: as doubles they would lose digits. */
-static cJSON *tree_of(const char **p, bool as_written)
-{
-    const bool is_object = **p == '{';
-    if (!is_object && **p != '[')
-        return scalar_of(p, as_written);
-    cJSON *tree = is_object ? cJSON_CreateObject() : cJSON_CreateArray();
-    for (*p = skip_blanks(*p + 1); **p && !strchr("]}", **p); *p = skip_blanks(*p + (**p == ','))) {
-        char *key = is_object ? key_of(p) : NULL;
-        cJSON *value = tree_of(p, as_written || (key && is_listed(columns_of_json, key)));
-        if (is_object)
-            cJSON_AddItemToObject(tree, key, value);
-        else
-            cJSON_AddItemToArray(tree, value);
-        free(key);
-        *p = skip_blanks(*p);
+    const char *begin = *p + strcspn(*p, "\"-0123456789"), *end = begin + strspn(begin, "-+.0123456789eE");
+    if (*begin == '"') {
+        for (end++; *end && *end != '"'; end++)
+            end += *end == '\\' && end[1];
+        end += *end == '"';
     }
-    *p += **p != '\0';
-    return tree;
+    *p = end;
+    return xstrndup(begin, (size_t)(end - begin));
+}
+
+/* The text at `*p` has the tree's names and values in its order. Where they are others' JSON, values stay the text that
+ * they are: as doubles they would lose digits. */
+static void keep_written(cJSON *item, const char **p, bool as_written)
+{
+    for (; item; item = item->next) {
+        OWNED char *name = item->string ? next_written(p) : NULL;
+        const bool stays = as_written || (name && is_listed(columns_of_json, item->string));
+        keep_written(item->child, p, stays);
+        OWNED char *value = cJSON_IsNumber(item) || cJSON_IsString(item) ? next_written(p) : NULL;
+        if (value && stays) {
+            text_replace(&item->valuestring, xstrdup(value));
+            item->type = cJSON_Raw;
+        }
+    }
 }
 
 static cJSON *tree_of_text(const char *json, bool as_written)
 {
-    cJSON *checked = cJSON_Parse(json);
-    const char *p = skip_blanks(json);
-    cJSON *tree = checked ? tree_of(&p, as_written) : as_written ? cJSON_CreateRaw(json) : NULL;
-    cJSON_Delete(checked);
-    return tree;
+    const char *p = json;
+    cJSON *tree = cJSON_Parse(json);
+    keep_written(tree, &p, as_written);
+    return tree || !as_written ? tree : cJSON_CreateRaw(json);
 }
 
 /* cJSON is content with 15 digits that are one bit off, and takes 17 where 16 do. */
