@@ -200,14 +200,13 @@ static int add_jobs(struct curves *c, struct error *e)
         return -1;
     if (!any)
         return 0;
-    OWNED size_t *order = html_best_first(d);
     int rc = 0;
     for (int failed = 0; rc == 0 && failed < 2; failed++)
         for (size_t i = 0; rc == 0 && i < d->job_count && c->read < SAMPLES_MOST; i++) {
             size_t used = c->page->out.length - start;
             if (used > (failed ? CURVES_BYTES : CURVES_BYTES - FAILED_BYTES))
                 break;
-            const struct html_job *j = &d->jobs[order[i]];
+            const struct html_job *j = &d->jobs[d->best_first[i]];
             const size_t before = c->jobs;
             if (isfinite(j->objective) != failed && j->state != HTML_PENDING)
                 rc = add_job(c, j->id, e);

@@ -169,12 +169,6 @@ static bool varies(const struct html_column *c)
     return c->level_count > 1;
 }
 
-/* The same, and no other key represents it (twin). */
-static bool html_column_stands(const struct html_column *c)
-{
-    return varies(c) && !c->twin;
-}
-
 /* Fixed columns with few distinct texts. */
 static bool is_told_by_text(const struct html_column *c)
 {
@@ -183,32 +177,24 @@ static bool is_told_by_text(const struct html_column *c)
     return ANY(i, LENGTH(titles), c->role == HTML_FIXED && strcmp(c->title, titles[i]) == 0);
 }
 
-/* Marks the keys that the SQL returns as "section.key". A column has the section in its title only if the key alone is
- * ambiguous. */
-static int mark_keys(struct db *db, struct html_data *d, const char *sql, size_t mark, struct error *e)
+/* Marks keys, which the SQL returns as "section.key", as derived, or (0) as replicates. A column has the section in its
+ * title only if the key alone is ambiguous. */
+static int mark_keys(struct db *db, struct html_data *d, struct error *e)
 {
+    static const char sql[] =
+        "SELECT 'derived.' || k.key, 1 FROM job AS j, json_each(j.derived) AS k"
+        " WHERE j.id = (SELECT max(id) FROM job WHERE sweep_id = (SELECT id FROM current_sweep))"
+        " UNION ALL SELECT r.value, 0 FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'";
     struct stmt *s = NULL;
     int rc;
     while ((rc = db_next(db, sql, NO_VALUES, &s, e)) > 0) {
         const char *qualified = stmt_text(s, 0), *dot = strchr(qualified, '.');
-        for (size_t i = 0; i < d->column_count; i++)
-            if (d->columns[i].role == HTML_KEY &&
-                (strcmp(d->columns[i].title, qualified) == 0 || (dot && strcmp(d->columns[i].title, dot + 1) == 0)))
-                *(bool *)((char *)&d->columns[i] + mark) = true;
+        for (struct html_column *c = d->columns; c < d->columns + d->column_count; c++)
+            if (c->role == HTML_KEY && (strcmp(c->title, qualified) == 0 || (dot && strcmp(c->title, dot + 1) == 0)))
+                *(stmt_int(s, 1) ? &c->derived : &c->replicated) = true;
     }
     return rc;
 }
-
-static const struct {
-    const char *sql;
-    size_t mark; /* a bool of struct html_column */
-} marks_of_keys[] = {
-    {"SELECT 'derived.' || k.key FROM job AS j, json_each(j.derived) AS k"
-     " WHERE j.id = (SELECT max(id) FROM job WHERE sweep_id = (SELECT id FROM current_sweep))",
-     offsetof(struct html_column, derived)},
-    {"SELECT r.value FROM meta AS m, json_each(m.value) AS r WHERE m.name = 'replicate'",
-     offsetof(struct html_column, replicated)},
-};
 
 /* Returns whether each value of one key goes with exactly one value of the other. */
 static bool move_together(const struct html_column *a, const struct html_column *b, size_t rows)
@@ -423,38 +409,6 @@ static void describe_jobs(struct html_data *d)
     }
 }
 
-int html_data_read(struct db *db, struct html_data *out, struct error *e)
-{
-    struct html_data d = {.best = -1};
-    int rc =
-        read_sweep(db, &d, e) < 0 || configurations_compete(db, &d.competition, e) < 0 ? -1 : read_results(db, &d, e);
-    for (size_t i = 0; rc == 0 && i < d.column_count; i++)
-        if (d.columns[i].role == HTML_KEY || is_told_by_text(&d.columns[i]))
-            find_levels(&d, &d.columns[i]);
-    for (size_t i = 0; rc == 0 && i < LENGTH(marks_of_keys); i++)
-        rc = mark_keys(db, &d, marks_of_keys[i].sql, marks_of_keys[i].mark, e);
-    if (rc == 0)
-        rc = read_jobs(db, &d, e);
-    if (rc < 0) {
-        html_data_free(&d);
-        return -1;
-    }
-    say_whose_memory(&d);
-    find_sizes(&d);
-    find_twins(&d);
-    find_distinctions(&d);
-    describe_jobs(&d);
-    d.best = d.competition.replicates || d.competition.groups ? -1 : d.best;
-    *out = d;
-    return 0;
-}
-
-void html_data_free(struct html_data *d)
-{
-    arena_free(&d->blocks);
-    *d = (struct html_data){0};
-}
-
 long html_row_of(const struct html_data *d, int64_t job)
 {
     const size_t at = FIRST_SORTED(i, d->job_count, d->jobs[i].id >= job);
@@ -490,19 +444,16 @@ static bool is_shown(const struct html_data *d, const struct html_column *c)
     return (c == d->columns || html_is_outcome(c->title, c->role)) && has_values(d, c);
 }
 
-size_t html_shown_columns(const struct html_data *d, const struct html_column ***out)
+static void choose_shown(struct html_data *d)
 {
-    size_t count = 0;
-    const struct html_column **order = xcalloc(d->column_count + 1, sizeof *order);
+    d->shown = arena_keep(&d->blocks, xcalloc(d->column_count + 1, sizeof *d->shown));
     for (int late = 0; late < 2; late++)
         for (size_t i = 0; i < d->column_count; i++) {
             const struct html_column *c = &d->columns[i];
             bool early = i == 0 || c == d->sought;
             if (early != late && is_shown(d, c))
-                order[count++] = c;
+                d->shown[d->shown_count++] = c;
         }
-    *out = order;
-    return count;
 }
 
 size_t html_varying(const struct html_data *d, const struct html_column **keys, size_t most)
@@ -510,8 +461,8 @@ size_t html_varying(const struct html_data *d, const struct html_column **keys, 
     size_t count = 0;
     for (int derived = 0; derived < 2; derived++)
         for (size_t i = d->column_count; i-- > 0 && count < most;)
-            if (d->columns[i].role == HTML_KEY && d->columns[i].derived == derived &&
-                html_column_stands(&d->columns[i]))
+            if (d->columns[i].role == HTML_KEY && d->columns[i].derived == derived && varies(&d->columns[i]) &&
+                !d->columns[i].twin)
                 keys[count++] = &d->columns[i];
     return count;
 }
@@ -577,16 +528,49 @@ static int by_rank(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-size_t *html_best_first(const struct html_data *d)
+static void order_jobs(struct html_data *d)
 {
     OWNED struct ranked_job *jobs = xcalloc(d->job_count + 1, sizeof *jobs);
-    size_t *order = xcalloc(d->job_count + 1, sizeof *order);
+    d->best_first = arena_keep(&d->blocks, xcalloc(d->job_count + 1, sizeof *d->best_first));
     for (size_t i = 0; i < d->job_count; i++) {
         double value = d->jobs[i].objective;
         jobs[i] = (struct ranked_job){!isfinite(value) ? -INFINITY : d->maximise ? value : -value, i};
     }
     array_sort(jobs, d->job_count, by_rank);
     for (size_t i = 0; i < d->job_count; i++)
-        order[i] = jobs[i].row;
-    return order;
+        d->best_first[i] = jobs[i].row;
+}
+
+/* --- all of it --- */
+
+int html_data_read(struct db *db, struct html_data *out, struct error *e)
+{
+    struct html_data d = {.best = -1};
+    int rc =
+        read_sweep(db, &d, e) < 0 || configurations_compete(db, &d.competition, e) < 0 ? -1 : read_results(db, &d, e);
+    for (size_t i = 0; rc == 0 && i < d.column_count; i++)
+        if (d.columns[i].role == HTML_KEY || is_told_by_text(&d.columns[i]))
+            find_levels(&d, &d.columns[i]);
+    if (rc == 0)
+        rc = mark_keys(db, &d, e) < 0 ? -1 : read_jobs(db, &d, e);
+    if (rc < 0) {
+        html_data_free(&d);
+        return -1;
+    }
+    say_whose_memory(&d);
+    find_sizes(&d);
+    find_twins(&d);
+    find_distinctions(&d);
+    describe_jobs(&d);
+    choose_shown(&d);
+    order_jobs(&d);
+    d.best = d.competition.replicates || d.competition.groups ? -1 : d.best;
+    *out = d;
+    return 0;
+}
+
+void html_data_free(struct html_data *d)
+{
+    arena_free(&d->blocks);
+    *d = (struct html_data){0};
 }

@@ -158,19 +158,19 @@ static int add_job(struct html_page *p, int64_t job, struct error *e)
 int html_embed_details(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
-    size_t *order = html_best_first(d), start = p->out.length, count = 0;
+    size_t start = p->out.length, count = 0;
     int rc = 0;
     buffer_add_text(&p->out, "<script type=application/json id=details>{");
     for (int failed = 0; rc == 0 && failed < 2; failed++)
         for (size_t i = 0; rc == 0 && i < d->job_count; i++) {
             if (p->out.length - start > (failed ? DETAILS_BYTES : DETAILS_BYTES - FAILED_BYTES))
                 break;
-            if (isfinite(d->jobs[order[i]].objective) == failed)
+            const struct html_job *j = &d->jobs[d->best_first[i]];
+            if (isfinite(j->objective) == failed)
                 continue;
             buffer_add_text(&p->out, count++ ? ",\n" : "");
-            rc = add_job(p, d->jobs[order[i]].id, e);
+            rc = add_job(p, j->id, e);
         }
     buffer_add_text(&p->out, "}</script>\n");
-    free(order);
     return rc;
 }

@@ -13,26 +13,27 @@
 #define CELL_MOST 60
 #define MESSAGE_MOST 120
 
-static void add_header(struct html_page *p, const struct html_column *const *columns, size_t count)
+static void add_header(struct html_page *p)
 {
+    const struct html_data *d = p->data;
     buffer_add_text(&p->out, "<thead><tr>");
-    for (size_t i = 0; i < count; i++) {
-        html_name(&p->out, "<th scope=col>", columns[i]->title, "");
-        if (columns[i]->unit[0])
-            html_name(&p->out, " <small>(", columns[i]->unit, ")</small>");
+    for (size_t i = 0; i < d->shown_count; i++) {
+        html_name(&p->out, "<th scope=col>", d->shown[i]->title, "");
+        if (d->shown[i]->unit[0])
+            html_name(&p->out, " <small>(", d->shown[i]->unit, ")</small>");
     }
     buffer_add_text(&p->out, "</thead>\n");
 }
 
 /* Returns whether the table fits on paper without breaking numbers; texts of the last column may be broken. */
-static bool is_narrow(const struct html_data *d, const struct html_column *const *columns, size_t count)
+static bool is_narrow(const struct html_data *d)
 {
     enum { LETTERS_ACROSS = 240, NUMBER_MOST = 9, BETWEEN = 1, LAST = 24 };
     size_t letters = LAST;
-    for (size_t k = 0; k + 1 < count; k++) {
+    for (size_t k = 0; k + 1 < d->shown_count; k++) {
         size_t most = 0;
         for (size_t i = 0; i < d->job_count; i++) {
-            const struct html_value *v = &columns[k]->values[i];
+            const struct html_value *v = &d->shown[k]->values[i];
             size_t length = v->text ? strlen(v->text) : 0;
             length = !isnan(v->number) && length > NUMBER_MOST ? NUMBER_MOST : length;
             most = length > most ? length : most;
@@ -69,17 +70,16 @@ static void add_cell(struct html_page *p, const struct html_column *c, size_t ro
         html_add(&p->out, v->text, strcmp(c->title, "error") == 0 ? MESSAGE_MOST : CELL_MOST);
 }
 
-static void add_rows(struct html_page *p, const struct html_column *const *columns, size_t count)
+static void add_rows(struct html_page *p)
 {
     const struct html_data *d = p->data;
-    OWNED size_t *order = html_best_first(d);
     buffer_add_text(&p->out, "<tbody>\n");
     for (size_t i = 0; i < d->job_count && i < ROWS_MOST; i++) {
-        const size_t row = order[i];
+        const size_t row = d->best_first[i];
         const struct html_job *j = &d->jobs[row];
         buffer_printf(&p->out, "<tr id=j%lld class=%s>", (long long)j->id, html_state_names[j->state]);
-        for (size_t k = 0; k < count; k++)
-            add_cell(p, columns[k], row);
+        for (size_t k = 0; k < d->shown_count; k++)
+            add_cell(p, d->shown[k], row);
         buffer_add_char(&p->out, '\n');
     }
 }
@@ -93,12 +93,9 @@ int html_jobs(struct html_page *p, struct error *e)
     }
     if (html_add_document(&p->out, p->db, "filter", VALUES(sql_int(ROWS_MOST), sql_int((int64_t)p->level_most)), e) < 0)
         return -1;
-    const struct html_column **columns;
-    size_t count = html_shown_columns(d, &columns);
-    add_table_start(p, is_narrow(d, columns, count));
-    add_header(p, columns, count);
-    add_rows(p, columns, count);
-    free(columns);
+    add_table_start(p, is_narrow(d));
+    add_header(p);
+    add_rows(p);
     buffer_add_text(&p->out,
                     "</tbody></table></div>\n<p id=more hidden><button type=button>Show more rows</button></p>\n");
     return 0;
@@ -191,8 +188,6 @@ static int add_conditions(struct html_page *p, struct error *e)
 int html_embed_jobs(struct html_page *p, struct error *e)
 {
     const struct html_data *d = p->data;
-    const struct html_column **columns;
-    size_t count = html_shown_columns(d, &columns);
     struct buffer *out = &p->out;
     html_add_json(out, "<script type=application/json id=data>{\"sweep\":", d->sweep, HTML_NAME_MOST);
     html_add_json(out, ",\"objective\":", d->sought ? d->sought->title : NULL, HTML_NAME_MOST);
@@ -200,11 +195,10 @@ int html_embed_jobs(struct html_page *p, struct error *e)
     html_add_json(out, ",\"files\":", p->files_beside, HTML_TEXT_MOST);
     buffer_printf(out, ",\"maximise\":%s,\"best\":%lld,\n\"columns\":[", d->maximise ? "true" : "false",
                   d->best < 0 ? -1LL : (long long)d->jobs[d->best].id);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < d->shown_count; i++) {
         buffer_add_text(out, i ? ",\n" : "");
-        add_column(out, columns[i], d->job_count, p->level_most);
+        add_column(out, d->shown[i], d->job_count, p->level_most);
     }
-    free(columns);
     add_constants(out, d);
     int rc = add_conditions(p, e);
     buffer_add_text(out, "]}</script>\n");

@@ -134,15 +134,6 @@ static int add_sections(struct html_page *p, const struct report_sink *sink, str
     return 0;
 }
 
-static void tell_columns(const struct html_data *d, struct string_list *out)
-{
-    const struct html_column **columns;
-    size_t count = html_shown_columns(d, &columns);
-    for (size_t i = 0; out && i < count; i++)
-        string_list_add(out, xstrdup(columns[i]->title));
-    free(columns);
-}
-
 /* "results.db" of ".../results.db.d" */
 static char *database_name(const char *job_files)
 {
@@ -163,7 +154,8 @@ static int make_page(struct db *db, const struct html_request *request, const st
     rc = rc == 0 ? add_sections(&p, sink, e) : rc;
     html_drop_tables(db);
     add_foot(&p, request->now_ms);
-    tell_columns(&data, request->columns);
+    for (size_t i = 0; request->columns && i < data.shown_count; i++)
+        string_list_add(request->columns, xstrdup(data.shown[i]->title));
     add_overlays(&p);
     rc = rc == 0 ? html_embed_jobs(&p, e) : rc;
     rc = rc == 0 ? html_embed_details(&p, e) : rc;

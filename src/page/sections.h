@@ -122,8 +122,11 @@ struct html_data {
     int64_t sweep_id, jobs_in_all;
     struct html_column *columns;
     size_t column_count;
+    const struct html_column **shown; /* in the table of jobs: the job, the objective, then the order of `results` */
+    size_t shown_count;
     struct html_job *jobs;
     size_t job_count;
+    size_t *best_first; /* all jobs; those without a finite objective come last, in their order */
     size_t group_count; /* 1 if all jobs compete */
     int64_t counts[HTML_STATE_COUNT];
     struct competition competition;
@@ -212,13 +215,6 @@ size_t html_level_most(const struct html_data *d);
 
 /* Returns whether the column is an outcome of jobs; such columns are shown if any job has a value. */
 bool html_is_outcome(const char *title, enum html_role role);
-
-/* The columns of the table of jobs: the job, the objective, then the order of `results`. Returns their number; the
- * caller frees `*out`. */
-size_t html_shown_columns(const struct html_data *d, const struct html_column ***out);
-
-/* Indices of all jobs, best first; those without a finite objective come last, in their order. The caller frees it. */
-size_t *html_best_first(const struct html_data *d);
 
 /* Keys that vary, without those that another one represents: at most `most`, parallel specs first, derived keys last.
  * Returns their number. */

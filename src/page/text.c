@@ -23,17 +23,12 @@ static void add_escaped(struct buffer *out, const char *text, size_t length)
             buffer_add_char(out, text[i]);
 }
 
-static void add_part(struct buffer *out, const char *text, size_t length, size_t limit)
-{
-    OWNED_BUFFER printable = BUFFER_INIT;
-    text_add_printable(&printable, text, length, limit, false);
-    add_escaped(out, buffer_text(&printable), printable.length);
-}
-
 void html_add(struct buffer *out, const char *text, size_t limit)
 {
+    OWNED_BUFFER printable = BUFFER_INIT;
     if (text)
-        add_part(out, text, strlen(text), limit);
+        text_add_printable(&printable, text, strlen(text), limit, false);
+    add_escaped(out, buffer_text(&printable), printable.length);
 }
 
 static void add_between(struct buffer *out, const char *before, const char *text, const char *after, size_t limit)
@@ -53,11 +48,11 @@ void html_text(struct buffer *out, const char *before, const char *text, const c
     add_between(out, before, text, after, HTML_TEXT_MOST);
 }
 
-static void add_lines(struct buffer *out, const char *text, size_t limit)
+static void add_printable_lines(struct buffer *out, const char *text, size_t limit)
 {
     while (text && *text) {
         size_t length = strcspn(text, "\n");
-        add_part(out, text, length, limit);
+        text_add_printable(out, text, length, limit, false);
         buffer_add_char(out, '\n');
         text += length + (text[length] == '\n');
     }
@@ -91,12 +86,7 @@ void html_add_json(struct buffer *out, const char *before, const char *text, siz
 void html_add_json_lines(struct buffer *out, const char *text, size_t limit)
 {
     OWNED_BUFFER lines = BUFFER_INIT;
-    while (text && *text) {
-        size_t length = strcspn(text, "\n");
-        text_add_printable(&lines, text, length, limit, false);
-        buffer_add_char(&lines, '\n');
-        text += length + (text[length] == '\n');
-    }
+    add_printable_lines(&lines, text, limit);
     add_json(out, &lines);
 }
 
@@ -124,13 +114,6 @@ void html_add_json_column(struct buffer *out, const struct stmt *s, int column, 
 size_t html_unit_length(const char *unit)
 {
     return strcspn(unit, " ,");
-}
-
-static void add_unit(struct buffer *out, const char *unit)
-{
-    if (!unit || !unit[0])
-        return;
-    html_name(out, " (", unit, ")");
 }
 
 void html_add_number(struct buffer *out, double value)
@@ -178,32 +161,6 @@ static void add_amount(struct buffer *out, double value, const char *unit)
     html_add(out, unit, HTML_NAME_MOST);
 }
 
-static void add_amount_cell(struct buffer *out, double value, const char *unit)
-{
-    OWNED_BUFFER all = BUFFER_INIT, shown = BUFFER_INIT;
-    buffer_add_text(out, "<td class=n");
-    if (isfinite(value)) {
-        html_add_number(&all, value);
-        add_amount(&shown, value, strcmp(unit, "B") == 0 ? unit : "");
-    }
-    if (strcmp(buffer_text(&all), buffer_text(&shown)) != 0) {
-        buffer_printf(out, " title=\"%s%s", buffer_text(&all), unit[0] ? " " : "");
-        html_add(out, unit, HTML_NAME_MOST);
-        buffer_add_char(out, '"');
-    }
-    buffer_printf(out, ">%s", buffer_text(&shown));
-}
-
-static void add_key_value(struct buffer *out, const char *unit, const char *text)
-{
-    char size[HTML_SIZE_BYTES];
-    if (strcmp(unit, "B") == 0 && text) {
-        html_name(out, "<data title=\"", text, "");
-        buffer_printf(out, " B\">%s</data>", html_size(strtod(text, NULL), size));
-    } else
-        html_add(out, text, HTML_NAME_MOST);
-}
-
 void html_add_none(struct buffer *out, const char *sentence)
 {
     html_text(out, "<p class=none>", sentence, "</p>\n");
@@ -222,7 +179,8 @@ void figures_begin(struct buffer *out, const char *caption, const struct figures
               ", as a table</summary><div class=scroll tabindex=0><table class=plain><thead><tr>");
     for (size_t i = 0; i < count; i++) {
         html_name(out, columns[i].title[0] ? "<th scope=col>" : "<td>", columns[i].title, "");
-        add_unit(out, columns[i].unit);
+        if (columns[i].unit && columns[i].unit[0])
+            html_name(out, " (", columns[i].unit, ")");
     }
     buffer_add_text(out, "</thead><tbody>\n");
 }
@@ -261,7 +219,9 @@ static void call_html(const struct sql_value *arguments, struct buffer *out)
 
 static void call_lines(const struct sql_value *arguments, struct buffer *out)
 {
-    add_lines(out, text_of(arguments), (size_t)sql_number(&arguments[1]));
+    OWNED_BUFFER lines = BUFFER_INIT;
+    add_printable_lines(&lines, text_of(arguments), (size_t)sql_number(&arguments[1]));
+    add_escaped(out, buffer_text(&lines), lines.length);
 }
 
 #define LAST_BYTES 6000
@@ -285,12 +245,31 @@ static void call_amount(const struct sql_value *arguments, struct buffer *out)
 
 static void call_amount_cell(const struct sql_value *arguments, struct buffer *out)
 {
-    add_amount_cell(out, sql_number(&arguments[1]), text_of(arguments));
+    const char *unit = text_of(arguments);
+    const double value = sql_number(&arguments[1]);
+    OWNED_BUFFER all = BUFFER_INIT, shown = BUFFER_INIT;
+    buffer_add_text(out, "<td class=n");
+    if (isfinite(value)) {
+        html_add_number(&all, value);
+        add_amount(&shown, value, strcmp(unit, "B") == 0 ? unit : "");
+    }
+    if (strcmp(buffer_text(&all), buffer_text(&shown)) != 0) {
+        buffer_printf(out, " title=\"%s%s", buffer_text(&all), unit[0] ? " " : "");
+        html_add(out, unit, HTML_NAME_MOST);
+        buffer_add_char(out, '"');
+    }
+    buffer_printf(out, ">%s", buffer_text(&shown));
 }
 
 static void call_key_value(const struct sql_value *arguments, struct buffer *out)
 {
-    add_key_value(out, text_of(arguments), text_of(&arguments[1]));
+    const char *text = text_of(&arguments[1]);
+    char size[HTML_SIZE_BYTES];
+    if (strcmp(text_of(arguments), "B") == 0) {
+        html_name(out, "<data title=\"", text, "");
+        buffer_printf(out, " B\">%s</data>", html_size(strtod(text, NULL), size));
+    } else
+        html_add(out, text, HTML_NAME_MOST);
 }
 
 static void call_size(const struct sql_value *arguments, struct buffer *out)
