@@ -432,7 +432,7 @@ static int read_sweep(struct replay_loading *l, struct error *e)
 /* --- jobs --- */
 
 /* The columns of src/search/replayed_jobs.sql. */
-enum job_column { JOB_ID, JOB_KEY, JOB_FAILURE, JOB_ATTEMPT, JOB_DEVICES, JOB_DURATION, JOB_OBJECTIVE, JOB_FIRST_SPEC };
+enum job_column { JOB_ID, JOB_KEY, JOB_FAILURE, JOB_ATTEMPT, JOB_COST, JOB_OBJECTIVE, JOB_PLACE, JOB_OPEN, JOB_SPEC };
 
 static struct replay_outcome read_outcome(const struct stmt *s)
 {
@@ -441,9 +441,8 @@ static struct replay_outcome read_outcome(const struct stmt *s)
                                            .steps = NAN,
                                            .seconds = NAN,
                                            .bytes = NAN,
-                                           .device_seconds = NAN}};
-    if (!stmt_is_null(s, JOB_DURATION))
-        o.outcome.device_seconds = (double)stmt_int(s, JOB_DURATION) / 1000 * (double)stmt_int(s, JOB_DEVICES);
+                                           .device_seconds = stmt_double_or_nan(s, JOB_COST)},
+                               .place = (size_t)stmt_int(s, JOB_PLACE)};
     /* Classes of later versions become a generic failure. */
     const enum failure known = stmt_is_null(s, JOB_FAILURE) ? FAILURE_NONE : failure_by_name(stmt_text(s, JOB_FAILURE));
     if (!stmt_is_null(s, JOB_FAILURE))
@@ -465,9 +464,10 @@ static int read_job(struct replay_loading *l, const struct stmt *s, struct recor
                                .outcome = read_outcome(s)};
     memcpy(job.key, stmt_hash(s, JOB_KEY), sizeof job.key);
     for (int i = 0; i < SECTION_COUNT; i++)
-        if (recorded_specs_find(specs, (enum section_kind)i, stmt_int(s, JOB_FIRST_SPEC + i), &job.specs[i], e) < 0)
+        if (recorded_specs_find(specs, (enum section_kind)i, stmt_int(s, JOB_SPEC + i), &job.specs[i], e) < 0)
             return -1;
     *array_add(l->jobs, l->count) = job;
+    l->out->unmeasured = (size_t)stmt_int(s, JOB_OPEN);
     return 0;
 }
 
@@ -475,21 +475,11 @@ static int read_jobs(struct replay_loading *l, struct error *e)
 {
     OWNED_STMT *s = NULL;
     struct recorded_specs *specs = NULL;
-    int64_t all = 0, imported = 0;
     const struct sql_values values = VALUES(sql_int(l->sweep_id), sql_text(l->out->objective));
     int rc = recorded_specs_open(l->request->db, l->out->rows, &specs, e);
     while (rc == 0 && (rc = db_next(l->request->db, embedded_text("src/search/replayed_jobs.sql"), values, &s, e)) > 0)
         rc = read_job(l, s, specs, e);
     recorded_specs_close(specs);
-    if (rc == 0)
-        rc = db_query_int(l->request->db, "SELECT EXISTS (SELECT 1 FROM imported_table WHERE sweep_id = ?)",
-                          VALUES(sql_int(l->sweep_id)), 0, &imported, e);
-    for (size_t i = 0; rc == 0 && !imported && i < l->count; i++)
-        l->jobs[i].outcome.place = i + 1;
-    if (rc == 0)
-        rc = db_query_int(l->request->db, "SELECT count(*) FROM job WHERE sweep_id = ?", VALUES(sql_int(l->sweep_id)),
-                          0, &all, e);
-    l->out->unmeasured = (size_t)all - l->count;
     return rc;
 }
 
@@ -572,8 +562,7 @@ BY_NUMBER(by_id, struct measured_job, ->id)
 
 static struct measured_job *find_job(const struct replay_loading *l, int64_t id)
 {
-    const struct measured_job wanted = {.id = id};
-    return l->count == 0 ? NULL : bsearch(&wanted, l->jobs, l->count, sizeof *l->jobs, by_id);
+    return &l->jobs[FIRST_SORTED(i, l->count, l->jobs[i].id >= id)];
 }
 
 /* As in a run: if the first replicate is ok, the others run too, and the trial's outcome is the mean. */
