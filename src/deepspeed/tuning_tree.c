@@ -87,6 +87,10 @@ static int read_experiments(const struct tuning_results *t, struct error *e)
 
 /* --- files --- */
 
+struct tree_file {
+    const char *name, *text; /* text NULL: it is not written */
+};
+
 static int write_file(const char *directory, const char *name, const char *text, struct error *e)
 {
     OWNED char *path = xasprintf("%s/%s", directory, name);
@@ -148,52 +152,34 @@ static char *engine_metrics(const char *summaries)
     return buffer_take(&b);
 }
 
-/* An attempt of a sweep without separate_streams has one log. */
-static int write_streams(const struct tuning_results *t, const struct experiment *x, const char *directory,
-                         struct error *e)
-{
-    static const char *const names[STREAM_COUNT] = {STREAMS_OUT_FILE, STREAMS_ERR_FILE};
-    char *texts[STREAM_COUNT] = {NULL}, *both = NULL;
-    int rc = 0;
-    for (int i = 0; i < STREAM_COUNT; i++)
-        texts[i] = left_by_job(t, x->directory, names[i]);
-    if (!texts[0] && !texts[1])
-        both = left_by_job(t, x->directory, "output.log");
-    for (int i = 0; rc == 0 && i < STREAM_COUNT; i++)
-        rc = write_file(directory, names[i], texts[i] ? texts[i] : both ? both : "", e);
-    for (int i = 0; i < STREAM_COUNT; i++)
-        free(texts[i]);
-    free(both);
-    return rc;
-}
-
-static int write_metrics(const struct tuning_results *t, const struct experiment *x, const char *directory,
-                         struct error *e)
-{
-    if (!x->metrics)
-        return 0;
-    OWNED char *text = left_by_job(t, x->directory, "metrics.json");
-    if (!text)
-        text = engine_metrics(x->metrics);
-    return write_file(directory, "metrics.json", text, e);
-}
-
 static int write_experiment(const struct tuning_results *t, const struct experiment *x, struct error *e)
 {
-    OWNED char *directory = xasprintf("%s/%s", t->tree->results_dir, x->name);
-    OWNED char *stale = xasprintf("%s/metrics.json", directory), *file = xasprintf("%s.json", x->name);
+    OWNED char *directory = xasprintf("%s/%s", t->tree->results_dir, x->name), *file = xasprintf("%s.json", x->name);
+    OWNED char *stale = xasprintf("%s/metrics.json", directory);
     OWNED char *described = experiment_json(x, NULL), *done = experiment_json(x, directory);
     OWNED_STRINGS words = words_of(x->command);
     OWNED char *command = command_text(words);
+    OWNED char *out = left_by_job(t, x->directory, STREAMS_OUT_FILE);
+    OWNED char *err = left_by_job(t, x->directory, STREAMS_ERR_FILE);
+    /* An attempt of a sweep without separate_streams has one log. */
+    OWNED char *both = out || err ? NULL : left_by_job(t, x->directory, "output.log");
+    OWNED char *metrics = x->metrics ? left_by_job(t, x->directory, "metrics.json") : NULL;
+    if (x->metrics && !metrics)
+        metrics = engine_metrics(x->metrics);
+    const char *const rest = both ? both : "";
+    const struct tree_file files[] = {{"exp.json", done},
+                                      {"ds_config.json", x->config ? x->config : ""},
+                                      {"cmd.txt", command},
+                                      {STREAMS_OUT_FILE, out ? out : rest},
+                                      {STREAMS_ERR_FILE, err ? err : rest},
+                                      {"reason.txt", x->message},
+                                      {"metrics.json", metrics}};
     int rc = file_make_directories(directory, e);
     unlink(stale);
     rc = rc < 0 ? rc : write_file(t->tree->exps_dir, file, described, e);
-    rc = rc < 0 ? rc : write_file(directory, "exp.json", done, e);
-    rc = rc < 0 ? rc : write_file(directory, "ds_config.json", x->config ? x->config : "", e);
-    rc = rc < 0 ? rc : write_file(directory, "cmd.txt", command, e);
-    rc = rc < 0 ? rc : write_streams(t, x, directory, e);
-    rc = rc < 0 ? rc : write_file(directory, "reason.txt", x->message, e);
-    return rc < 0 ? rc : write_metrics(t, x, directory, e);
+    for (size_t i = 0; rc == 0 && i < LENGTH(files); i++)
+        rc = files[i].text ? write_file(directory, files[i].name, files[i].text, e) : 0;
+    return rc;
 }
 
 /* Writes what the model-information job left, if there was one. */
@@ -231,16 +217,6 @@ static int write_summary(const struct tuning_results *t, struct error *e)
 static const char *const config_names[] = {"ds_config_optimal.json", "ds_config_best_so_far.json"};
 static const char *const command_names[] = {"cmd_optimal.txt", "cmd_best_so_far.txt"};
 
-static const char *config_name(const struct tuning_tree *t)
-{
-    return config_names[t->interrupted];
-}
-
-static const char *command_name(const struct tuning_tree *t)
-{
-    return command_names[t->interrupted];
-}
-
 static int write_optimal(const struct tuning_results *t, const struct experiment *x, const char *path, char ***winner,
                          struct error *e)
 {
@@ -251,8 +227,8 @@ static int write_optimal(const struct tuning_results *t, const struct experiment
         *winner = words_of(x->command);
         training_command(*winner, job_dir, path);
         command = command_text(*winner);
-        rc = write_file(t->tree->results_dir, config_name(t->tree), config, e);
-        rc = rc < 0 ? rc : write_file(t->tree->results_dir, command_name(t->tree), command, e);
+        rc = write_file(t->tree->results_dir, config_names[t->tree->interrupted], config, e);
+        rc = rc < 0 ? rc : write_file(t->tree->results_dir, command_names[t->tree->interrupted], command, e);
     }
     return rc;
 }
@@ -271,8 +247,8 @@ static void drop_winner(const char *results_dir)
 /* Writes the files of all, and those of the winner. */
 static int write_experiments(const struct tuning_results *t, char ***winner, struct error *e)
 {
-    OWNED char *config = xasprintf("%s/%s", t->tree->results_dir, config_name(t->tree));
-    struct stmt *s = NULL;
+    OWNED char *config = xasprintf("%s/%s", t->tree->results_dir, config_names[t->tree->interrupted]);
+    OWNED_STMT *s = NULL;
     int rc;
     drop_winner(t->tree->results_dir);
     while ((rc = db_next(t->db, experiments_sql, NO_VALUES, &s, e)) > 0) {
@@ -283,7 +259,6 @@ static int write_experiments(const struct tuning_results *t, char ***winner, str
         if (rc < 0)
             break;
     }
-    stmt_free(s);
     return rc;
 }
 
