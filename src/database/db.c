@@ -67,7 +67,7 @@ int db_error(struct db *db, struct error *e)
     const char *advice = of_errno ? of_errno : db_advice(code);
     /* A cut log looks like one of these. */
     if (!of_errno && (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_IOERR) &&
-        log_watch_explain(db, e) < 0)
+        log_watch_check(db, true, e) < 0)
         return -1;
     /* One in memory is there for the expressions of a sweep file. */
     const char *where = db->path ? "database " : "an expression failed", *name = db->path ? db->path : "";
@@ -314,14 +314,12 @@ int db_query_texts(struct db *db, const char *sql, struct sql_values values, str
 
 int db_begin(struct db *db, struct error *e)
 {
-    if (log_watch_check(db, e) < 0)
-        return -1;
-    return db_exec(db, "BEGIN IMMEDIATE", e);
+    return log_watch_check(db, false, e) < 0 ? -1 : db_exec(db, "BEGIN IMMEDIATE", e);
 }
 
 int db_try_begin(struct db *db, bool *begun, struct error *e)
 {
-    if (log_watch_check(db, e) < 0)
+    if (log_watch_check(db, false, e) < 0)
         return -1;
     sqlite3_busy_timeout(db->handle, MOMENT_MS);
     int rc = sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
@@ -385,14 +383,14 @@ int db_end(struct db *db, int rc, struct error *e)
 void db_checkpoint(struct db *db)
 {
     struct error none = ERROR_INIT;
-    if (log_watch_check(db, &none) == 0)
+    if (log_watch_check(db, false, &none) == 0)
         sqlite3_wal_checkpoint_v2(db->handle, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }
 
 void db_cut_log(struct db *db)
 {
     struct error none = ERROR_INIT;
-    if (log_watch_check(db, &none) < 0)
+    if (log_watch_check(db, false, &none) < 0)
         return;
     sqlite3_busy_timeout(db->handle, 0);
     sqlite3_wal_checkpoint_v2(db->handle, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);

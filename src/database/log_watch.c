@@ -128,8 +128,7 @@ static int report(struct db *db, const struct log_facts *f, struct error *e)
                      db->path, db->path);
 }
 
-/* `closely`: every frame is looked at. */
-static int check_log(struct db *db, bool closely, struct error *e)
+int log_watch_check(struct db *db, bool closely, struct error *e)
 {
     struct stat status;
     struct log_facts f = {0};
@@ -143,16 +142,6 @@ static int check_log(struct db *db, bool closely, struct error *e)
     return is_cut ? report(db, &f, e) : 0;
 }
 
-int log_watch_check(struct db *db, struct error *e)
-{
-    return check_log(db, false, e);
-}
-
-int log_watch_explain(struct db *db, struct error *e)
-{
-    return check_log(db, true, e);
-}
-
 /* As SQLite's own, which would copy the hole of a cut log over what is good. */
 static int after_commit(void *context, sqlite3 *handle, const char *schema, int frames)
 {
@@ -160,7 +149,7 @@ static int after_commit(void *context, sqlite3 *handle, const char *schema, int 
     struct error none = ERROR_INIT;
     if (frames < db->frames_tried)
         db->frames_tried = 0;
-    if (frames - db->frames_tried < CHECKPOINT_FRAMES || log_watch_explain(db, &none) < 0)
+    if (frames - db->frames_tried < CHECKPOINT_FRAMES || log_watch_check(db, true, &none) < 0)
         return SQLITE_OK;
     db->frames_tried = frames;
     sqlite3_wal_checkpoint_v2(handle, schema, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
@@ -196,10 +185,10 @@ static int check_file(const char *path, const struct log_facts *f, struct error 
     if (is_sound)
         return 0;
     OWNED char *advice = shell_fill_file(db_advice(SQLITE_CORRUPT), path);
-    error_set(e, ERROR_FAILED,
-              "database %s: another program has truncated %s-wal while it was being copied into the database: %s", path,
-              path, advice);
-    return -1;
+    return error_set(e, ERROR_FAILED,
+                     "database %s: another program has truncated %s-wal while it was being copied into the database: "
+                     "%s",
+                     path, path, advice);
 }
 
 int log_watch_left(const char *path, char **notice, struct error *e)

@@ -15,11 +15,9 @@ void log_watch_begin(struct db *db);
 /* After SQLite has closed the file: closing the index sooner would take SQLite's locks on it away. */
 void log_watch_end(struct db *db);
 
-/* 0 when neither is shorter than it must be, or `db` is not watched; -1 with `e` filled. Cheap. */
-int log_watch_check(struct db *db, struct error *e);
-
-/* The same after SQLite has met what cannot be: finds also a log that was written to after it was cut. */
-int log_watch_explain(struct db *db, struct error *e);
+/* 0 when neither is shorter than it must be, or `db` is not watched; -1 with `e` filled. Cheap but `closely`, after
+ * SQLite has met what cannot be: every frame is looked at, and a log that was written to after it was cut is found. */
+int log_watch_check(struct db *db, bool closely, struct error *e);
 
 /* Looks at what an earlier writer left beside the database at `path`, which nobody has opened yet. `*notice`: NULL, or
  * that the log was cut; the caller's. -1: and that has damaged the database. */

@@ -253,6 +253,12 @@ static int upgrade_read_copy(struct db *source, struct db **out, struct error *e
     return 0;
 }
 
+static bool may_write_at(const char *path)
+{
+    OWNED char *directory = path_beside(path, ".");
+    return access(path, W_OK) == 0 && access(directory, W_OK) == 0;
+}
+
 /* Says that a database is of an older version, and what can be done where it stands: whether a runner is upgrading it,
  * and whether it may be written. Returns -1. */
 static int upgrade_refuse(struct db *db, int64_t version, int64_t newest, struct error *e)
@@ -264,22 +270,13 @@ static int upgrade_refuse(struct db *db, int64_t version, int64_t newest, struct
         return error_set(e, ERROR_FAILED,
                          "database %s: upgrading from schema version %lld to %lld; try again in a moment", db->path,
                          (long long)version, (long long)newest);
-    OWNED char *directory = path_beside(db->path, ".");
-    bool may_write = access(db->path, W_OK) == 0 && access(directory, W_OK) == 0;
     OWNED char *advice =
-        shell_fill_file(may_write ? "`meshsweep upgrade FILE` upgrades it, and keeps a copy"
-                                  : "it may not be written, but `meshsweep upgrade -o NEW FILE` makes an "
-                                    "upgraded copy NEW",
+        shell_fill_file(may_write_at(db->path) ? "`meshsweep upgrade FILE` upgrades it, and keeps a copy"
+                                               : "it may not be written, but `meshsweep upgrade -o NEW FILE` makes an "
+                                                 "upgraded copy NEW",
                         db->path);
-    error_set(e, ERROR_FAILED, "database %s: its schema version %lld is older than this program's %lld; %s", db->path,
-              (long long)version, (long long)newest, advice);
-    return -1;
-}
-
-/* Notes in the database that its upgrade has begun; its end takes that away. */
-static int upgrade_begin(struct db *db, int64_t newest, struct error *e)
-{
-    return db_run(db, "INSERT OR REPLACE INTO meta VALUES ('upgrading', ?)", VALUES(sql_int(newest)), e);
+    return error_set(e, ERROR_FAILED, "database %s: its schema version %lld is older than this program's %lld; %s",
+                     db->path, (long long)version, (long long)newest, advice);
 }
 
 /* Up to what explains it. */
@@ -517,8 +514,10 @@ static int upgrade(struct db *db, int64_t version, const struct store_opening *o
         return -1;
     if (!holds_any)
         return migrate(db, version, e);
+    /* The note is gone when all is done. */
     if ((!o->without_copy && upgrade_keep_copy(db, version, &copy, e) < 0) ||
-        upgrade_begin(db, schema_version(), e) < 0 || migrate(db, version, e) < 0) {
+        db_run(db, "INSERT OR REPLACE INTO meta VALUES ('upgrading', ?)", VALUES(sql_int(schema_version())), e) < 0 ||
+        migrate(db, version, e) < 0) {
         free(copy);
         return -1;
     }
@@ -713,12 +712,6 @@ int store_open(const char *path, const struct store_opening *o, struct db **out,
     return 0;
 }
 
-static bool may_write_at(const char *path)
-{
-    OWNED char *directory = path_beside(path, ".");
-    return access(path, W_OK) == 0 && access(directory, W_OK) == 0;
-}
-
 /* A write-ahead log means that a runner is or was at work. Without one, a reader without write access would have to
  * leave one behind. */
 static enum db_mode reading_mode(const char *path)
@@ -778,10 +771,8 @@ int store_open_reading(const char *path, enum store_reading how, struct db **out
     struct db *db = NULL;
     if (check_path(path, e) < 0)
         return -1;
-    if (!store_exists(path)) {
-        error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", path);
-        return -1;
-    }
+    if (!store_exists(path))
+        return error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", path);
     int rc = db_open(path, reading_mode(path), &db, e);
     if (rc == 0 && (rc = prepare_reading(&db, how, e)) < 0 && only_lacks_room(db)) {
         db_close(db);
@@ -821,7 +812,7 @@ bool store_settle(struct db *db)
 {
     struct error none = ERROR_INIT;
     int in_log = 0, copied = 0;
-    if (db->lock < 0 || db->is_displaced || db->is_settled || log_watch_check(db, &none) < 0)
+    if (db->lock < 0 || db->is_displaced || db->is_settled || log_watch_check(db, false, &none) < 0)
         return true;
     db->is_settled = true;
     /* Lets the planner know the tables' sizes, from part of the rows of each; a failure costs nothing. */
