@@ -511,7 +511,7 @@ static int repair_database(const char *path, cJSON *answer, struct error *e)
     const struct store_opening opening = {.restored = &restored};
     return session_open_store_with(path, &opening, &db, e) < 0
                ? -1
-               : audit_repair(db, path, &restored, answer_finding, repaired, e);
+               : audit_repair(db, &restored, answer_finding, repaired, e);
 }
 
 static int check_database(const char *path, const struct checked *c, struct error *e)

@@ -18,8 +18,8 @@
 #include "process/job_file.h"
 #include "process/log_cap.h"
 #include "process/worker.h"
+#include "toml/known.h"
 #include "toml/parse.h"
-#include "util/embedded.h"
 #include "util/file.h"
 #include "util/hash.h"
 #include "util/memory.h"
@@ -27,57 +27,21 @@
 
 /* --- questions --- */
 
-/* The faults that rows of a database can have, each with its advice and, where it can be put right without losing
- * anything, how: configs/knowledge/audit.toml. NULL: there is none of that. */
-struct audit_question {
-    const char *what, *advice, *when, *sql, *repair, *repaired;
-};
-
-struct questions {
-    struct audit_question *items;
-    size_t count;
-    struct arena arena; /* of these, and their texts */
-};
-
-/* The text of `key`, with words in the places of their names: those that have others come behind these. */
-static const char *filled(struct arena *p, const struct toml_node *words, const struct toml_node *q, const char *key)
+/* What configs/knowledge/audit.toml asks, or does, of `q`, with words in the places of their names: those that have
+ * others come behind these. */
+static char *statement_of(const struct toml_node *asked, const struct toml_node *q, const char *key)
 {
-    const struct toml_node *text = toml_child(q, key);
-    char *whole[] = {text ? xstrdup(text->text) : NULL, NULL};
-    for (size_t i = words->child_count; text && i-- > 0;) {
+    const struct toml_node *words = toml_child(asked, "words");
+    char *whole[] = {xstrdup(known_text(q, key)), NULL};
+    for (size_t i = words->child_count; i-- > 0;) {
         OWNED char *name = xasprintf("{%s}", words->children[i].key);
         strings_replace(whole, name, words->children[i].text);
     }
-    return text ? arena_keep(p, whole[0]) : NULL;
-}
-
-static void read_questions(struct questions *out)
-{
-    const char *text = embedded_text("knowledge/audit.toml");
-    struct toml_fault fault;
-    struct toml_node *tree = NULL;
-    if (toml_parse(text, strlen(text), &tree, &fault) < 0)
-        abort();
-    const struct toml_node *words = toml_child(tree, "words"), *list = toml_child(tree, "question");
-    *out = (struct questions){.count = 0};
-    for (size_t i = 0; i < list->child_count; i++) {
-        const struct toml_node *q = &list->children[i];
-        const char *texts[] = {"what", "advice", "when", "sql", "repair", "repaired"};
-        for (size_t k = 0; k < LENGTH(texts); k++)
-            texts[k] = filled(&out->arena, words, q, texts[k]);
-        *arena_add(&out->arena, out->items, out->count) =
-            (struct audit_question){texts[0], texts[1], texts[2], texts[3], texts[4], texts[5]};
-    }
-    toml_free(tree);
+    return whole[0];
 }
 
 /* The first questions, for each of which SQLite reads the whole database: no row of the other one answers them all. */
 enum { AUDIT_INTEGRITY_QUESTIONS = 2 };
-
-const char audit_damage_sql[] =
-    "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"
-    " AND integrity_check NOT LIKE 'row % missing from index %' AND integrity_check NOT LIKE 'wrong # of entries in %'"
-    " AND integrity_check NOT LIKE 'CHECK constraint failed in %'";
 
 /* --- directories --- */
 
@@ -135,7 +99,8 @@ struct audit {
     audit_found *found;
     void *context;
     size_t count;
-    struct questions questions;
+    struct toml_node *asked; /* and its questions */
+    const struct toml_node *questions;
     struct worker *integrity; /* looks whether it is_sound; NULL: what that found has been told */
     bool is_sound;
 };
@@ -168,15 +133,16 @@ static void cannot_be_read(struct audit *a, const struct error *e)
 {
     struct examples unread = EXAMPLES_INIT;
     examples_add(&unread, e->text);
-    conclude(a, &unread, "tables that cannot be read", a->questions.items[0].advice);
+    conclude(a, &unread, "tables that cannot be read", known_text(a->questions->children, "advice"));
 }
 
-static int ask_rows(struct audit *a, const struct audit_question *q, struct examples *x, struct string_list *statements,
+static int ask_rows(struct audit *a, const struct toml_node *q, struct examples *x, struct string_list *statements,
                     struct error *e)
 {
+    OWNED char *sql = statement_of(a->asked, q, "sql");
     OWNED_STMT *s = NULL;
     int rc;
-    if (db_prepare(a->db, q->sql, &s, e) < 0)
+    if (db_prepare(a->db, sql, &s, e) < 0)
         return -1;
     const bool has_statement = stmt_column_count(s) > 1;
     while ((rc = stmt_next(s, e)) > 0) {
@@ -187,7 +153,7 @@ static int ask_rows(struct audit *a, const struct audit_question *q, struct exam
     return rc;
 }
 
-static void answer_question(struct audit *a, const struct audit_question *q)
+static void answer_question(struct audit *a, const struct toml_node *q)
 {
     struct examples x = EXAMPLES_INIT;
     OWNED_LIST statements = STRING_LIST_INIT;
@@ -196,7 +162,7 @@ static void answer_question(struct audit *a, const struct audit_question *q)
     int rc = ask_rows(a, q, &x, &statements, &e);
     for (size_t i = 0; i < statements.count; i++)
         buffer_printf(&all, "%s%s", i ? "; " : "", statements.items[i]);
-    conclude_with(a, &x, q->what, q->advice, buffer_text(&all));
+    conclude_with(a, &x, known_text(q, "what"), known_text(q, "advice"), buffer_text(&all));
     if (rc < 0)
         cannot_be_read(a, &e);
 }
@@ -211,10 +177,10 @@ static void compare_schema(struct audit *a)
                                  "all rows";
     struct examples x[PART_KINDS] = {EXAMPLES_INIT, EXAMPLES_INIT, EXAMPLES_INIT}, unread = EXAMPLES_INIT;
     struct error e = ERROR_INIT;
-    struct schema_differences all = {0};
+    OWNED_BY(schema_parts_free) struct schema_parts all = {0};
     int rc = schema_compare(a->db, STORE_NEWEST, &all, &e);
     for (size_t i = 0; i < all.count; i++) {
-        const struct schema_difference *d = &all.items[i];
+        const struct schema_part *d = &all.items[i];
         const bool is_missing = d->state == SCHEMA_MISSING && d->sql;
         OWNED char *text = schema_describe(d);
         examples_add(&x[!is_missing                   ? PARTS_OF_OTHERS
@@ -222,7 +188,6 @@ static void compare_schema(struct audit *a)
                                                       : PARTS_GONE],
                      text);
     }
-    arena_free(&all.arena);
     if (schema_problem(a->db))
         examples_add(&unread, schema_problem(a->db));
     conclude(a, &unread, "a schema that SQLite cannot read", repair);
@@ -380,7 +345,7 @@ static void conclude_integrity(struct audit *a)
     worker_free(a->integrity);
     a->integrity = NULL;
     for (size_t i = 0; i < AUDIT_INTEGRITY_QUESTIONS && !a->is_sound; i++)
-        answer_question(a, &a->questions.items[i]);
+        answer_question(a, &a->questions->children[i]);
 }
 
 /* text_hash(TEXT), as a spec has it of its JSON. */
@@ -395,9 +360,9 @@ static int ask_all(struct audit *a, struct error *e)
 {
     const char *not_now = writer_lock_is_held(a->path) ? "without a runner" : "with a runner";
     begin_integrity(a);
-    for (size_t i = AUDIT_INTEGRITY_QUESTIONS; i < a->questions.count; i++)
-        if (!a->questions.items[i].when || strcmp(a->questions.items[i].when, not_now) != 0)
-            answer_question(a, &a->questions.items[i]);
+    for (size_t i = AUDIT_INTEGRITY_QUESTIONS; i < a->questions->child_count; i++)
+        if (!known_says(&a->questions->children[i], "when", not_now))
+            answer_question(a, &a->questions->children[i]);
     const size_t found_before = a->count;
     compare_schema(a);
     const bool is_as_made = a->count == found_before;
@@ -420,13 +385,14 @@ int audit_run(struct db *db, const char *path, audit_found *found, void *context
     if (!schema_problem(db) &&
         (row_sums_add(db, e) < 0 || db_add_text_function(db, "text_hash", 1, add_text_hash, e) < 0))
         return -1;
-    read_questions(&a.questions);
+    a.asked = toml_carried("knowledge/audit.toml");
+    a.questions = toml_child(a.asked, "question");
     int rc = 0;
     if (schema_problem(db))
         compare_schema(&a); /* nothing can be asked of tables that SQLite could not read, or not as they are */
     else
         rc = ask_all(&a, e);
-    arena_free(&a.questions.arena);
+    toml_free(a.asked);
     *count = a.count;
     return rc;
 }
@@ -443,7 +409,6 @@ struct repair {
     struct db *db;
     struct done *done;
     size_t count;
-    struct questions questions;
 };
 
 static struct examples *note(struct repair *r, const char *what, const char *how)
@@ -454,37 +419,38 @@ static struct examples *note(struct repair *r, const char *what, const char *how
 
 /* --- rows --- */
 
-static int put_right(struct repair *r, const struct audit_question *q, struct error *e)
+static int put_right(struct repair *r, const struct toml_node *asked, const struct toml_node *q, struct error *e)
 {
-    struct examples *x = note(r, q->what, q->repaired);
-    int rc = examples_query(r->db, q->sql, x, e);
-    return rc < 0 || x->count == 0 ? rc : db_exec(r->db, q->repair, e);
+    struct examples *x = note(r, known_text(q, "what"), known_text(q, "repaired"));
+    OWNED char *sql = statement_of(asked, q, "sql"), *repair = statement_of(asked, q, "repair");
+    int rc = examples_query(r->db, sql, x, e);
+    return rc < 0 || x->count == 0 ? rc : db_exec(r->db, repair, e);
 }
 
 static int make_missing_parts(struct repair *r, struct error *e)
 {
-    struct schema_differences all = {0};
+    OWNED_BY(schema_parts_free) struct schema_parts all = {0};
     struct examples *x = note(r, "indexes and triggers that were missing", "they were created again");
     int rc = schema_compare(r->db, STORE_NEWEST, &all, e);
     for (size_t i = 0; rc == 0 && i < all.count; i++) {
-        const struct schema_difference *d = &all.items[i];
+        const struct schema_part *d = &all.items[i];
         if (d->state != SCHEMA_MISSING || !d->sql || !schema_can_be_made(d->type))
             continue;
         examples_add(x, d->name);
         rc = db_exec(r->db, d->sql, e);
     }
-    arena_free(&all.arena);
     return rc;
 }
 
-static int repair_rows(struct repair *r, struct error *e)
+static int repair_rows(struct repair *r, const struct toml_node *asked, struct error *e)
 {
+    const struct toml_node *questions = toml_child(asked, "question");
     if (db_begin(r->db, e) < 0)
         return -1;
     int rc = make_missing_parts(r, e);
-    for (size_t i = 0; rc == 0 && i < r->questions.count; i++)
-        if (r->questions.items[i].repair)
-            rc = put_right(r, &r->questions.items[i], e);
+    for (size_t i = 0; rc == 0 && i < questions->child_count; i++)
+        if (known_text(&questions->children[i], "repair"))
+            rc = put_right(r, asked, &questions->children[i], e);
     return db_end(r->db, rc, e);
 }
 
@@ -527,18 +493,6 @@ static int clear_directories(struct repair *r, struct error *e)
 
 /* --- the whole --- */
 
-static int refuse_damaged(struct db *db, const char *path, struct error *e)
-{
-    int64_t damage;
-    struct error unreadable = ERROR_INIT;
-    if (db_query_int(db, audit_damage_sql, NO_VALUES, 0, &damage, &unreadable) == 0 && damage == 0)
-        return 0;
-    return error_set(e, ERROR_FAILED,
-                     "database %s: it is damaged, so nothing was repaired; `meshsweep check -d %s` says what is wrong "
-                     "and what to do",
-                     path, path);
-}
-
 static void tell_restored(const struct string_list *restored, audit_found *done, void *context)
 {
     struct examples x = EXAMPLES_INIT;
@@ -551,15 +505,14 @@ static void tell_restored(const struct string_list *restored, audit_found *done,
     examples_free(&x);
 }
 
-int audit_repair(struct db *db, const char *path, const struct string_list *restored, audit_found *done, void *context,
-                 struct error *e)
+int audit_repair(struct db *db, const struct string_list *restored, audit_found *done, void *context, struct error *e)
 {
     struct repair r = {.db = db};
     tell_restored(restored, done, context);
-    if (refuse_damaged(db, path, e) < 0 || row_sums_add(db, e) < 0)
+    if (schema_refuse_damaged(db, e) < 0 || row_sums_add(db, e) < 0)
         return -1;
-    read_questions(&r.questions);
-    int rc = repair_rows(&r, e);
+    struct toml_node *asked = toml_carried("knowledge/audit.toml");
+    int rc = repair_rows(&r, asked, e);
     size_t durable = rc == 0 ? r.count : 0;
     if (rc == 0) {
         rc = clear_directories(&r, e);
@@ -573,6 +526,6 @@ int audit_repair(struct db *db, const char *path, const struct string_list *rest
         examples_free(&d->examples);
     }
     free(r.done);
-    arena_free(&r.questions.arena);
+    toml_free(asked);
     return rc;
 }

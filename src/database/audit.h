@@ -23,13 +23,8 @@ int audit_run(struct db *db, const char *path, audit_found *found, void *context
  * damaged is left alone: -1 with what to do. Directories that no attempt has are moved below "orphans" in the
  * directory of job files, empty ones removed. What a dead runner left is not touched: the next run saves its output,
  * which is more than can be done here. */
-int audit_repair(struct db *db, const char *path, const struct string_list *restored, audit_found *done, void *context,
-                 struct error *e);
+int audit_repair(struct db *db, const struct string_list *restored, audit_found *done, void *context, struct error *e);
 
 /* Adds each "KEY/NUMBER" below `directory` (store_directory()) that no attempt has. A runner makes directories before
  * it records them: only while none is at work. */
 int audit_unowned_directories(struct db *db, const char *directory, struct string_list *out, struct error *e);
-
-/* Rows of `PRAGMA integrity_check` that are worse than an index that has to be made again and than values that the
- * other questions see to. */
-extern const char audit_damage_sql[];

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "database/audit.h"
 #include "database/open.h"
 #include "database/sqlite.h"
 #include "util/embedded.h"
@@ -57,34 +56,26 @@ static bool is_reserved(const char *name)
 
 /* --- reading --- */
 
-struct schema_part {
-    int64_t row;
-    char *type, *name, *table, *sql;
-};
-
-struct parts {
-    struct schema_part *items;
-    size_t count;
-};
-
-static char *text_of(struct arena *p, const struct stmt *s, int column)
+void schema_parts_free(struct schema_parts *p)
 {
-    return arena_keep(p, stmt_copy_text_or(s, column, ""));
+    arena_free(&p->arena);
 }
 
-/* All but the indexes that SQLite makes of itself and its statistics. They and their texts are the arena's. */
-static int read_parts(struct db *db, struct arena *p, struct parts *out, struct error *e)
+/* All but the indexes that SQLite makes of itself and its statistics. */
+static int read_parts(struct db *db, struct schema_parts *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(db,
-                         "SELECT rowid, type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
-                         " ORDER BY type, name, rowid",
+                         "SELECT type, name, tbl_name, sql, rowid FROM sqlite_schema"
+                         " WHERE sql IS NOT NULL ORDER BY type, name, rowid",
                          NO_VALUES, &s, e)) > 0) {
-        if (!is_among(stmt_text(s, 4), own_tables, LENGTH(own_tables)))
-            *arena_add(p, out->items, out->count) =
-                (struct schema_part){stmt_int(s, 0), text_of(p, s, 1), text_of(p, s, 2), text_of(p, s, 3),
-                                     text_of(p, s, 4)};
+        const char *texts[4];
+        for (int i = 0; i < 4; i++)
+            texts[i] = arena_keep(&out->arena, stmt_copy_text_or(s, i, ""));
+        if (!is_among(texts[3], own_tables, LENGTH(own_tables)))
+            *arena_add(&out->arena, out->items, out->count) =
+                (struct schema_part){0, texts[0], texts[1], texts[2], texts[3], stmt_int(s, 4)};
     }
     return rc;
 }
@@ -115,7 +106,7 @@ static bool is_generated(const struct schema_part *p)
 }
 
 /* As SQL compares them: letter case does not count in names. */
-static const struct schema_part *find_part(const struct parts *in, const struct schema_part *p)
+static const struct schema_part *find_part(const struct schema_parts *in, const struct schema_part *p)
 {
     return FIND(i, in->count, strcmp(in->items[i].type, p->type) == 0 && strcasecmp(in->items[i].name, p->name) == 0,
                 &in->items[i]);
@@ -136,7 +127,7 @@ static bool is_of_others(const struct schema_part *p)
 }
 
 /* Over all but that and the views of the program. */
-static void sum_of(const struct parts *p, char out[HASH_HEX_BYTES])
+static void sum_of(const struct schema_parts *p, char out[HASH_HEX_BYTES])
 {
     OWNED_BUFFER b = BUFFER_INIT;
     for (size_t i = 0; i < p->count; i++) {
@@ -150,7 +141,7 @@ static void sum_of(const struct parts *p, char out[HASH_HEX_BYTES])
 }
 
 /* "results 0123…\n" for each view of the program. */
-static char *describe_views(const struct parts *p)
+static char *describe_views(const struct schema_parts *p)
 {
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < p->count; i++) {
@@ -174,16 +165,15 @@ static char *noted_views(struct db *db)
 
 int schema_note_views(struct db *db, struct error *e)
 {
-    OWNED_BY(arena_free) struct arena arena = {0};
-    struct parts here = {0};
-    if (read_parts(db, &arena, &here, e) < 0)
+    OWNED_BY(schema_parts_free) struct schema_parts here = {0};
+    if (read_parts(db, &here, e) < 0)
         return -1;
     OWNED char *text = describe_views(&here);
     return db_run(db, "INSERT OR REPLACE INTO meta VALUES ('views', ?)", VALUES(sql_text(text)), e);
 }
 
 /* Returns whether they are as noted; `unknown` where nothing is noted. */
-static bool views_are_noted(struct db *db, const struct parts *here, bool unknown)
+static bool views_are_noted(struct db *db, const struct schema_parts *here, bool unknown)
 {
     OWNED char *noted = noted_views(db), *text = describe_views(here);
     return noted ? strcmp(noted, text) == 0 : unknown;
@@ -191,9 +181,8 @@ static bool views_are_noted(struct db *db, const struct parts *here, bool unknow
 
 int schema_views_are_noted(struct db *db, bool *yes, struct error *e)
 {
-    OWNED_BY(arena_free) struct arena arena = {0};
-    struct parts here = {0};
-    int rc = read_parts(db, &arena, &here, e);
+    OWNED_BY(schema_parts_free) struct schema_parts here = {0};
+    int rc = read_parts(db, &here, e);
     if (rc == 0)
         *yes = views_are_noted(db, &here, false);
     return rc;
@@ -203,15 +192,15 @@ int schema_views_are_noted(struct db *db, bool *yes, struct error *e)
 
 struct schema_comparison {
     struct db *db;
-    struct parts here, expected;
-    struct schema_differences *out;
+    struct schema_parts here, expected;
+    struct schema_parts *out;
 };
 
 static void report(const struct schema_comparison *c, enum schema_state state, const struct schema_part *p, int64_t row,
                    const char *sql)
 {
     *arena_add(&c->out->arena, c->out->items, c->out->count) =
-        (struct schema_difference){state, p->type, p->name, p->table, sql, row};
+        (struct schema_part){state, p->type, p->name, p->table, sql, row};
 }
 
 static bool is_loaded(struct db *db, const char *view)
@@ -237,7 +226,7 @@ static bool is_plain_index(struct db *db, const struct schema_part *p)
 /* Returns whether what is not meshsweep's does nothing that we would notice. */
 static bool is_harmless(const struct schema_comparison *c, const struct schema_part *p)
 {
-    const struct schema_part table = {.type = (char *)"table", .name = p->table};
+    const struct schema_part table = {.type = "table", .name = p->table};
     if (is_generated(p))
         return true; /* judged by what was noted */
     if (!is_plain(p) || is_reserved(p->name) || is_among(p->name, view_names, LENGTH(view_names)))
@@ -251,11 +240,9 @@ static void compare_views(const struct schema_comparison *c)
 {
     OWNED char *noted = noted_views(c->db);
     for (size_t i = 0; noted && i < LENGTH(view_names); i++) {
-        const struct schema_part view = {.type = (char *)"view",
-                                         .name = (char *)view_names[i],
-                                         .table = (char *)view_names[i]};
+        const struct schema_part view = {.type = "view", .name = view_names[i], .table = view_names[i]};
         const struct schema_part *here = find_part(&c->here, &view);
-        const struct parts one = {(struct schema_part *)here, here ? 1 : 0};
+        const struct schema_parts one = {(struct schema_part *)here, here ? 1 : 0, {0}};
         OWNED char *now = describe_views(&one), *name = xasprintf("%s ", view_names[i]);
         bool is_noted = strstr(noted, name) != NULL;
         if (!here && is_noted)
@@ -283,7 +270,7 @@ static void compare_parts(const struct schema_comparison *c)
             report(c, SCHEMA_MISSING, &c->expected.items[i], 0, c->expected.items[i].sql);
 }
 
-int schema_compare(struct db *db, int64_t version, struct schema_differences *out, struct error *e)
+int schema_compare(struct db *db, int64_t version, struct schema_parts *out, struct error *e)
 {
     struct schema_comparison c = {.db = db, .out = out};
     struct db *blank = NULL;
@@ -291,18 +278,20 @@ int schema_compare(struct db *db, int64_t version, struct schema_differences *ou
     if (rc == 0 && version > 0)
         rc = db_exec(blank, embedded_text("sql/attempt_sums.sql"), e);
     if (rc == 0)
-        rc = read_parts(blank, &out->arena, &c.expected, e);
+        rc = read_parts(blank, &c.expected, e);
     if (rc == 0)
-        rc = read_parts(db, &out->arena, &c.here, e);
+        rc = read_parts(db, &c.here, e);
     if (rc == 0) {
         compare_parts(&c);
         compare_views(&c);
     }
+    arena_take(&out->arena, &c.expected.arena);
+    arena_take(&out->arena, &c.here.arena);
     db_close(blank);
     return rc;
 }
 
-char *schema_describe(const struct schema_difference *d)
+char *schema_describe(const struct schema_part *d)
 {
     static const char *const states[] = {[SCHEMA_MISSING] = "missing", [SCHEMA_CHANGED] = "changed"};
     if (d->state != SCHEMA_FOREIGN)
@@ -318,9 +307,8 @@ bool schema_can_be_made(const char *type)
 
 int schema_is_known(struct db *db, bool views, char sum[HASH_HEX_BYTES], bool *yes, struct error *e)
 {
-    OWNED_BY(arena_free) struct arena arena = {0};
-    struct parts here = {0};
-    if (read_parts(db, &arena, &here, e) < 0)
+    OWNED_BY(schema_parts_free) struct schema_parts here = {0};
+    if (read_parts(db, &here, e) < 0)
         return -1;
     sum_of(&here, sum);
     *yes = is_among(sum, schema_sums, LENGTH(schema_sums)) && (!views || views_are_noted(db, &here, true));
@@ -334,11 +322,11 @@ int schema_check(struct db *db, int64_t version, bool views, struct error *e)
     int rc = schema_is_known(db, views, sum, &is_known, e);
     if (rc < 0 || is_known)
         return rc;
-    struct schema_differences all = {0};
+    OWNED_BY(schema_parts_free) struct schema_parts all = {0};
     struct examples x = EXAMPLES_INIT;
     rc = schema_compare(db, version, &all, e);
     for (size_t i = 0; i < all.count; i++) {
-        const struct schema_difference *d = &all.items[i];
+        const struct schema_part *d = &all.items[i];
         const bool is_ours =
             strcmp(d->type, "view") == 0 && !d->sql && is_among(d->name, view_names, LENGTH(view_names));
         OWNED char *text = schema_describe(d);
@@ -352,7 +340,6 @@ int schema_check(struct db *db, int64_t version, bool views, struct error *e)
                        buffer_text(&x.text), advice);
     }
     examples_free(&x);
-    arena_free(&all.arena);
     return rc;
 }
 
@@ -388,7 +375,7 @@ static void add_drop(struct buffer *b, const char *what, const char *name)
     buffer_add_text(b, ";");
 }
 
-static void add_update(struct buffer *b, const struct schema_difference *d)
+static void add_update(struct buffer *b, const struct schema_part *d)
 {
     buffer_add_text(b, "UPDATE sqlite_schema SET name = ");
     buffer_add_quoted(b, d->name, '\'');
@@ -400,7 +387,7 @@ static void add_update(struct buffer *b, const struct schema_difference *d)
 }
 
 /* A trigger, a view or a virtual table is a line of the schema and no more; others have pages, which SQLite frees. */
-static void plan_part(struct restoration *r, const struct schema_difference *d)
+static void plan_part(struct restoration *r, const struct schema_part *d)
 {
     bool is_index = strcmp(d->type, "index") == 0, is_table = strcmp(d->type, "table") == 0;
     if (d->state == SCHEMA_MISSING && d->sql)
@@ -461,32 +448,42 @@ static void add_views(struct buffer *b)
     buffer_add_text(b, "DELETE FROM meta WHERE name = 'views';");
 }
 
+int schema_refuse_damaged(struct db *db, struct error *e)
+{
+    static const char sql[] = "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"
+                              " AND integrity_check NOT LIKE 'row % missing from index %'"
+                              " AND integrity_check NOT LIKE 'wrong # of entries in %'"
+                              " AND integrity_check NOT LIKE 'CHECK constraint failed in %'";
+    int64_t damage;
+    struct error unreadable = ERROR_INIT;
+    if (db_query_int(db, sql, NO_VALUES, 0, &damage, &unreadable) == 0 && damage == 0)
+        return 0;
+    return error_set(e, ERROR_FAILED,
+                     "database %s: it is damaged, so nothing was repaired; `meshsweep check -d %s` says what is wrong "
+                     "and what to do",
+                     db->path, db->path);
+}
+
 static int carry_out(struct db *db, struct restoration *r, struct error *e)
 {
-    int64_t cookie, damage = 0;
+    int64_t cookie;
     if (db_query_int(db, "PRAGMA schema_version", NO_VALUES, 0, &cookie, e) < 0)
         return -1;
     add_views(&r->edits);
     /* Other connections notice by the schema's version that it is another one. */
     buffer_printf(&r->edits, "PRAGMA schema_version = %lld; PRAGMA writable_schema = RESET;", (long long)cookie + 1);
     if (db_exec(db, "PRAGMA writable_schema = ON", e) < 0 || db_exec(db, buffer_text(&r->edits), e) < 0 ||
-        db_exec(db, buffer_text(&r->then), e) < 0 || db_query_int(db, audit_damage_sql, NO_VALUES, 0, &damage, e) < 0)
+        db_exec(db, buffer_text(&r->then), e) < 0)
         return -1;
-    if (damage)
-        return error_set(e, ERROR_FAILED,
-                         "database %s: it is damaged, so nothing was repaired; `meshsweep check -d %s` says what is "
-                         "wrong and what to do",
-                         db->path, db->path);
-    return 0;
+    return schema_refuse_damaged(db, e);
 }
 
 static int restore(struct db *db, int64_t version, struct restoration *r, struct error *e)
 {
-    struct schema_differences all = {0};
+    OWNED_BY(schema_parts_free) struct schema_parts all = {0};
     int rc = schema_compare(db, version, &all, e);
     for (size_t i = 0; i < all.count; i++)
         plan_part(r, &all.items[i]);
-    arena_free(&all.arena);
     if (rc < 0 || check_tables(db, version, &r->tables, e) < 0)
         return -1;
     if (r->restored->count == 0 && !db->schema_problem)

@@ -17,27 +17,29 @@ enum schema_state {
     SCHEMA_FOREIGN, /* not meshsweep's, and can change what is recorded or answered */
 };
 
-struct schema_difference {
-    enum schema_state state;
-    const char *type; /* table, index, trigger, view */
+struct schema_part {
+    enum schema_state state; /* 0: no difference */
+    const char *type;        /* table, index, trigger, view */
     const char *name;
     const char *table; /* that it belongs to */
-    const char *sql;   /* as it should be; NULL: it should not be, or is a view */
+    const char *sql;   /* of a difference as it should be; NULL: it should not be, or is a view */
     int64_t row;       /* in sqlite_schema; 0: missing */
 };
 
-struct schema_differences {
-    struct schema_difference *items;
+struct schema_parts {
+    struct schema_part *items;
     size_t count;
     struct arena arena; /* of these, and their texts */
 };
 
+void schema_parts_free(struct schema_parts *p);
+
 /* Lists each difference from what the migrations up to `version` make, or for views from what was noted last. `out` is
- * zeros before, and its arena the caller's, also on -1. */
-int schema_compare(struct db *db, int64_t version, struct schema_differences *out, struct error *e);
+ * zeros before, and the caller's, also on -1. */
+int schema_compare(struct db *db, int64_t version, struct schema_parts *out, struct error *e);
 
 /* "trigger evil on metric", "view results (changed)". The caller's. */
-char *schema_describe(const struct schema_difference *d);
+char *schema_describe(const struct schema_part *d);
 
 /* Returns whether a missing part of that type can be made without losing anything: a table's rows would be gone. */
 bool schema_can_be_made(const char *type);
@@ -88,3 +90,7 @@ void examples_free(struct examples *x);
 
 /* The first column of every row. */
 int examples_query(struct db *db, const char *sql, struct examples *x, struct error *e);
+
+/* -1 where `PRAGMA integrity_check` has rows that are worse than an index that has to be made again and than values
+ * that the other questions see to. */
+int schema_refuse_damaged(struct db *db, struct error *e);

@@ -12,7 +12,6 @@
 #include "toml/known.h"
 #include "toml/parse.h"
 #include "util/buffer.h"
-#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/suggest.h"
@@ -24,10 +23,8 @@
 struct toml_node *reading_carried(const char *file, const char *key, const struct schema *of, struct sweep *s,
                                   struct hf_type_table *types)
 {
-    const char *text = embedded_text(file);
     struct problems problems = PROBLEMS_INIT;
-    struct toml_node *root;
-    struct toml_fault fault;
+    struct toml_node *root = toml_carried(file);
     const struct reading reading = {.sweep = s,
                                     .arena = &s->arena,
                                     .problems = &problems,
@@ -36,8 +33,6 @@ struct toml_node *reading_carried(const char *file, const char *key, const struc
                                     .source = file,
                                     .role = FILE_PROFILE,
                                     .is_carried = true};
-    if (toml_parse(text, strlen(text), &root, &fault) < 0)
-        abort();
     const struct toml_node *list = toml_child(root, key);
     for (size_t i = 0; i < list->child_count; i++)
         schema_read(of, &reading, &list->children[i], s);

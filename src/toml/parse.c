@@ -155,14 +155,21 @@ int toml_parse(const char *text, size_t length, struct toml_node **out, struct t
 
 /* --- words that the program knows --- */
 
+struct toml_node *toml_carried(const char *name)
+{
+    const char *text = embedded_text(name);
+    struct toml_node *tree;
+    struct toml_fault fault;
+    if (toml_parse(text, strlen(text), &tree, &fault) < 0)
+        abort();
+    return tree;
+}
+
 static struct toml_node *words;
 
 static void read_words(void)
 {
-    const char *text = embedded_text("knowledge/words.toml");
-    struct toml_fault fault;
-    if (toml_parse(text, strlen(text), &words, &fault) < 0)
-        abort();
+    words = toml_carried("knowledge/words.toml");
 }
 
 const struct toml_node *known(const char *table, const char *key)

@@ -15,3 +15,6 @@
 /* Reads `length` bytes. On -1 `fault` is filled: what is empty, no UTF-8, no TOML or above the limits is refused.
  * `*out` is the caller's, to be released with toml_free. */
 int toml_parse(const char *text, size_t length, struct toml_node **out, struct toml_fault *fault);
+
+/* The file of that name that the program carries (util/embedded.h); the caller's. */
+struct toml_node *toml_carried(const char *name);
