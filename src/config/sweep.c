@@ -135,7 +135,7 @@ struct environment_passing job_passing(const struct job_config *job)
 static void add_parts(struct secrets *s, const char *value)
 {
     struct arena scratch = {0};
-    const struct template t = template_parse(&scratch, value);
+    const struct template t = template_parse(&scratch, value, false);
     for (size_t i = 0; i < t.count; i++)
         if (!t.parts[i].is_placeholder)
             secrets_add(s, t.parts[i].text);

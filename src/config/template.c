@@ -107,7 +107,7 @@ static size_t read_placeholder(struct parsing *t, const char *text)
     return (size_t)(end + 1 - text);
 }
 
-static struct template parse(struct arena *arena, const char *text, bool is_line)
+struct template template_parse(struct arena *arena, const char *text, bool is_line)
 {
     struct parsing t = {arena, {.is_line = is_line}, BUFFER_INIT};
     for (const char *p = text; *p;) {
@@ -125,16 +125,6 @@ static struct template parse(struct arena *arena, const char *text, bool is_line
     end_literal(&t, PART_ALWAYS);
     buffer_free(&t.literal);
     return t.t;
-}
-
-struct template template_parse(struct arena *p, const char *text)
-{
-    return parse(p, text, false);
-}
-
-struct template template_parse_line(struct arena *p, const char *text)
-{
-    return parse(p, text, true);
 }
 
 void template_add_part(const struct template_part *part, struct buffer *out)

@@ -35,11 +35,9 @@ struct template
     bool has_options; /* some part is optional */
 };
 
-/* Never fails: every text is a template. What it has is the arena's. */
-struct template template_parse(struct arena *p, const char *text);
-
-/* The same of a line for the shell, where "{name!r}" is a placeholder whose value is not quoted. */
-struct template template_parse_line(struct arena *p, const char *text);
+/* Never fails: every text is a template. What it has is the arena's. `is_line`: of a line for the shell, where
+ * "{name!r}" is a placeholder whose value is not quoted. */
+struct template template_parse(struct arena *p, const char *text, bool is_line);
 
 /* Appends a part as it is written. */
 void template_add_part(const struct template_part *part, struct buffer *out);

@@ -88,7 +88,7 @@ static void cut(struct normal *n, size_t length)
 /* An option whose value is the next piece goes with it. */
 static void add_piece(struct normal *n, const char *piece, char before)
 {
-    const struct template t = template_parse_line(&n->arena, piece);
+    const struct template t = template_parse(&n->arena, piece, true);
     const char *option = n->text.data && n->last < n->text.length ? n->text.data + n->last + 1 : "";
     if (gives_was(n->sweep, &t)) {
         if (option[0] == '-' && !strpbrk(option, "={"))
@@ -117,7 +117,7 @@ static char *normal_text(const struct sweep *s, const cJSON *part)
     cJSON_ArrayForEach(item, part)
     {
         /* A setting, or a word. */
-        const struct template t = template_parse(&n.arena, item->valuestring);
+        const struct template t = template_parse(&n.arena, item->valuestring, false);
         if (!item->string || !gives_was(s, &t)) {
             if (item->string)
                 buffer_printf(&n.text, "\n%s=", item->string);

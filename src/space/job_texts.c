@@ -161,7 +161,7 @@ static void find_spots(struct template *t)
 static void refuse_names_within(const char *text, const struct position *at, struct problems *problems)
 {
     struct arena scratch = {0};
-    const struct template within = template_parse(&scratch, text);
+    const struct template within = template_parse(&scratch, text, false);
     for (size_t i = 0; i < within.count; i++)
         if (within.parts[i].is_placeholder)
             problems_add(problems, *at,
@@ -198,7 +198,7 @@ static struct template compile_text(const struct compiling *c, const char *text,
                                     const struct position *at)
 {
     struct arena *arena = &c->space->arena;
-    struct template t = is_line ? template_parse_line(arena, text) : template_parse(arena, text);
+    struct template t = template_parse(arena, text, is_line);
     compile(c->space, &t, at, c->problems);
     if (is_line)
         find_spots(&t);

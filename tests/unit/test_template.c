@@ -6,7 +6,7 @@
 static char *show(const char *text)
 {
     HELD(arena) p = {0};
-    struct template t = template_parse(&p, text);
+    struct template t = template_parse(&p, text, false);
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < t.count; i++)
         buffer_printf(&b, t.parts[i].is_placeholder ? "<%s>" : "%s", t.parts[i].text);
@@ -42,7 +42,7 @@ TEST(template_parse__optional__text_with_its_value_or_nothing)
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         HELD(arena) p = {0};
-        struct template t = template_parse(&p, cases[i][0]);
+        struct template t = template_parse(&p, cases[i][0], false);
         OWNED_BUFFER parts = BUFFER_INIT, written = BUFFER_INIT;
         for (size_t k = 0; k < t.count; k++) {
             buffer_printf(&parts, "<%d %s>", (int)t.parts[k].option, t.parts[k].text);
@@ -57,7 +57,7 @@ TEST(template_parse__optional__text_with_its_value_or_nothing)
 TEST(template_parse_line__raw__a_placeholder_in_a_line_alone)
 {
     HELD(arena) p = {0};
-    struct template t = template_parse_line(&p, "a {x!r}{y} {z!s}{!r}");
+    struct template t = template_parse(&p, "a {x!r}{y} {z!s}{!r}", true);
     struct buffer b = BUFFER_INIT;
     assert_int_equal(t.count, 4);
     assert_true(t.parts[1].is_placeholder && t.parts[1].is_raw);
@@ -66,7 +66,7 @@ TEST(template_parse_line__raw__a_placeholder_in_a_line_alone)
         template_add_part(&t.parts[i], &b);
     assert_string_equal(buffer_text(&b), "a {x!r}{y} {z!s}{!r}");
     buffer_free(&b);
-    t = template_parse(&p, "{x!r}");
+    t = template_parse(&p, "{x!r}", false);
     assert_int_equal(t.count, 1);
     assert_false(t.parts[0].is_placeholder);
 }
@@ -74,7 +74,7 @@ TEST(template_parse_line__raw__a_placeholder_in_a_line_alone)
 TEST(template_parse__literals__joined)
 {
     HELD(arena) p = {0};
-    struct template t = template_parse(&p, "a{1}{{b${c}{d}");
+    struct template t = template_parse(&p, "a{1}{{b${c}{d}", false);
     assert_int_equal(t.count, 2);
     assert_string_equal(t.parts[0].text, "a{1}{b${c}");
     assert_false(t.parts[0].is_placeholder);
