@@ -155,9 +155,8 @@ static int write_given(const struct shown_best *f, const struct kept_files *kept
 
 static void add_json_line(cJSON *value, struct buffer *out)
 {
-    char *text = json_print(value, false);
+    OWNED char *text = json_print(value, false);
     buffer_printf(out, "%s\n", text);
-    cJSON_free(text);
 }
 
 /* "job.json": of the document what is said of the job. */

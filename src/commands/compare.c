@@ -368,16 +368,14 @@ static int add_subject(struct db *said, const struct comparison *c, size_t toget
         chosen |= c->pairs[i].chosen_a || c->pairs[i].chosen_b;
     OWNED_JSON *list = c->free.count ? cJSON_CreateStringArray((const char *const *)c->free.items, (int)c->free.count)
                                      : cJSON_CreateArray();
-    char *free_keys = cJSON_PrintUnformatted(list);
-    const int rc = db_run(said, "INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                          VALUES(sql_text(c->metric), sql_text(c->unit), sql_int(c->is_objective), sql_int(c->maximise),
-                                 sql_text(c->section), sql_text(c->key ? c->key : c->section), sql_text(free_keys),
-                                 sql_int(c->free_was_found), sql_int((int64_t)c->pairs_alone), sql_int(c->says_batch),
-                                 sql_int((int64_t)together), sql_int(chosen), sql_int(RATIOS_LEAST),
-                                 sql_int(RATIOS_INTERVAL_LEAST)),
-                          e);
-    cJSON_free(free_keys);
-    return rc;
+    OWNED char *free_keys = cJSON_PrintUnformatted(list);
+    return db_run(said, "INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_text(c->metric), sql_text(c->unit), sql_int(c->is_objective), sql_int(c->maximise),
+                         sql_text(c->section), sql_text(c->key ? c->key : c->section), sql_text(free_keys),
+                         sql_int(c->free_was_found), sql_int((int64_t)c->pairs_alone), sql_int(c->says_batch),
+                         sql_int((int64_t)together), sql_int(chosen), sql_int(RATIOS_LEAST),
+                         sql_int(RATIOS_INTERVAL_LEAST)),
+                  e);
 }
 
 /* --- the command --- */

@@ -120,9 +120,8 @@ int main(int argc, char **argv)
         output_error(NULL, &e, NULL);
         return STATUS_USAGE;
     }
-    char **rest = without_word(words, at, count);
+    OWNED char **rest = without_word(words, at, count);
     int status = run_command_line(c, rest, at < count);
-    free(rest);
     if (output_flush_all(&e) < 0) {
         output_error(NULL, &e, NULL);
         status = STATUS_FAILED;

@@ -152,10 +152,9 @@ static cJSON *new_message(const cJSON *id)
 /* Takes the message. */
 static void send_message(struct mcp_server *s, cJSON *message)
 {
-    char *text = json_print(message, false);
+    OWNED char *text = json_print(message, false);
     buffer_add_text(&s->out, text);
     buffer_add_char(&s->out, '\n');
-    cJSON_free(text);
     cJSON_Delete(message);
 }
 

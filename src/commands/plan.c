@@ -87,9 +87,8 @@ static int list_job_json(void *context, const struct match *m, enum plan_mark ma
     int rc = match_json_add(p->json, m, job, e);
     json_add_text(job, "witness_key", witness ? hash_hex(witness, hex) : NULL);
     begin_list(p);
-    char *text = json_print(job, false);
+    OWNED char *text = json_print(job, false);
     text_add_valid(&p->text, text, strlen(text));
-    cJSON_free(text);
     return rc == 0 ? print_text(p, e) : rc;
 }
 
@@ -178,10 +177,9 @@ static int say_piece(cJSON *piece, cJSON *beside, struct buffer *out, struct err
 /* Appends the members of `piece` to an object that is written in pieces and not closed here. */
 static void add_json_piece(cJSON *piece, bool is_first, struct buffer *out)
 {
-    char *text = json_print(piece, true);
+    OWNED char *text = json_print(piece, true);
     buffer_add_text(out, is_first ? "{" : ",");
     buffer_add(out, text + strlen("{"), strlen(text) - strlen("{") - strlen("\n}"));
-    cJSON_free(text);
     cJSON_Delete(piece);
 }
 

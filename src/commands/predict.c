@@ -104,9 +104,8 @@ static int is_derived(const struct names *n, size_t index, struct error *e)
     OWNED_BUFFER list = BUFFER_INIT;
     for (size_t i = 0; i < x->key_count; i++)
         buffer_printf(&list, "%s`%s`", i ? ", " : "", n->keys[x->keys[i]].name);
-    error_set(e, ERROR_USAGE, "`%s` is derived%s%s; scale a key of the specs", n->derived[index].name,
-              x->key_count ? " from " : "", buffer_text(&list));
-    return -1;
+    return error_set(e, ERROR_USAGE, "`%s` is derived%s%s; scale a key of the specs", n->derived[index].name,
+                     x->key_count ? " from " : "", buffer_text(&list));
 }
 
 static int find_key(const struct space *space, const char *name, struct scaled_key *out, struct error *e)
@@ -121,10 +120,9 @@ static int find_key(const struct space *space, const char *name, struct scaled_k
     if (found == RESOLVED_DERIVED)
         return is_derived(&space->names, index, e);
     OWNED char *hint = names_hint(&space->names, name, NULL, 0);
-    error_set(e, ERROR_USAGE,
-              found == RESOLVED_AMBIGUOUS ? "several sections have a key `%s`%s" : "no spec has a key `%s`%s", name,
-              hint);
-    return -1;
+    return error_set(e, ERROR_USAGE,
+                     found == RESOLVED_AMBIGUOUS ? "several sections have a key `%s`%s" : "no spec has a key `%s`%s",
+                     name, hint);
 }
 
 /* Returns whether the number of devices follows from the key. */
@@ -145,14 +143,10 @@ static bool counts_devices(const struct space *space, const struct scaled_key *k
 static int read_scaling(const struct space *space, const char *text, struct scaling *out, struct error *e)
 {
     const char *equals = strchr(text, '=');
-    if (!equals || equals == text) {
-        error_set(e, ERROR_USAGE, "`%s` is not of the form KEY=VALUE, such as num_hosts=64", text);
-        return -1;
-    }
-    if (!parse_int64(equals + 1, &out->value) || out->value < 1) {
-        error_set(e, ERROR_USAGE, "`%s` is not a positive integer", equals + 1);
-        return -1;
-    }
+    if (!equals || equals == text)
+        return error_set(e, ERROR_USAGE, "`%s` is not of the form KEY=VALUE, such as num_hosts=64", text);
+    if (!parse_int64(equals + 1, &out->value) || out->value < 1)
+        return error_set(e, ERROR_USAGE, "`%s` is not a positive integer", equals + 1);
     char *name = xstrndup(text, (size_t)(equals - text));
     int rc = find_key(space, name, &out->key, e);
     free(name);

@@ -22,10 +22,8 @@ static int note_source(struct db *db, const char *source, const char *identity, 
     if (store_identity(db, &own, e) < 0)
         return -1;
     OWNED char *directory = given ? xstrdup(given) : store_directory(source);
-    int rc =
-        db_run(db, "CREATE TEMP TABLE merging AS SELECT ?1 AS own_identity, ?2 AS source_identity, ?3 AS directory",
-               VALUES(sql_text(own), sql_text(identity), sql_text(directory)), e);
-    return rc;
+    return db_run(db, "CREATE TEMP TABLE merging AS SELECT ?1 AS own_identity, ?2 AS source_identity, ?3 AS directory",
+                  VALUES(sql_text(own), sql_text(identity), sql_text(directory)), e);
 }
 
 static int count(struct db *db, struct merge_counts *out, struct error *e)

@@ -43,11 +43,11 @@ static int contradiction(const long long *n, long long ranks, struct error *e)
     for (int i = 0; i < PART_COUNT; i++)
         if (n[i])
             buffer_printf(&b, "%s %lld, ", batch_keys[i], n[i]);
-    error_set(e, ERROR_USAGE,
-              "the batch sizes contradict each other: %sdata-parallel size %lld (the first must be the product of the "
-              "others)",
-              buffer_text(&b), ranks);
-    return -1;
+    return error_set(e, ERROR_USAGE,
+                     "the batch sizes contradict each other: %sdata-parallel size %lld (the first must be the product "
+                     "of the "
+                     "others)",
+                     buffer_text(&b), ranks);
 }
 
 /* Fills in what follows from the known numbers; false if it would not be an integer. */

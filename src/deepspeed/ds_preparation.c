@@ -90,10 +90,9 @@ static char **command(void *context, const char *spec_json, char *const *words)
     const struct ds_preparation *p = context;
     OWNED_BUFFER text = BUFFER_INIT;
     struct error ignored = ERROR_INIT;
-    char **mapped = ds_config_render(p->config, spec_json, &text, &ignored) < 0
-                        ? strings_copy(words)
-                        : ds_arguments_map(&p->sweep->deepspeed, text.data, words);
-    return mapped;
+    return ds_config_render(p->config, spec_json, &text, &ignored) < 0
+               ? strings_copy(words)
+               : ds_arguments_map(&p->sweep->deepspeed, text.data, words);
 }
 
 struct preparation ds_preparation_of(struct ds_preparation *p)

@@ -543,8 +543,7 @@ static struct formula *compile_slice(const struct names *n, const struct formula
 {
     const struct formula_node *from = &f->nodes[node];
     OWNED char *sql = xasprintf("(%.*s)", (int)(from->end - from->start), f->parts[0].sql + from->start);
-    struct formula *slice = formula_compile(n, sql);
-    return slice;
+    return formula_compile(n, sql);
 }
 
 /* Takes `f` over. */

@@ -253,8 +253,7 @@ static struct hash128 content_hash(struct specs *s, int64_t spec)
 {
     OWNED_BUFFER text = BUFFER_INIT;
     add_json(s, spec, JSON_CONTENT, NULL, &text);
-    const struct hash128 hash = hash_bytes(text.data, text.length);
-    return hash;
+    return hash_bytes(text.data, text.length);
 }
 
 bool specs_have_twins(const struct specs *s)

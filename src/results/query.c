@@ -85,8 +85,7 @@ static int unknown_column(const struct string_list *t, const char *option, const
         free(suggestion);
         suggestion = list(t);
     }
-    error_set(e, ERROR_USAGE, "%s: no such column: %s%s", option, word, suggestion);
-    return -1;
+    return error_set(e, ERROR_USAGE, "%s: no such column: %s%s", option, word, suggestion);
 }
 
 /* Returns what to write for the first number with a unit, "40 GiB": " (a number has no unit there: …)"; empty: it has
@@ -531,9 +530,8 @@ static char *free_rule_name(const char *text)
 {
     char *name = xstrdup("exported-subset");
     for (int i = 2;; i++) {
-        char *quoted = xasprintf("\"%s\"", name);
+        OWNED char *quoted = xasprintf("\"%s\"", name);
         bool taken = strstr(text, quoted) != NULL;
-        free(quoted);
         if (!taken)
             return name;
         free(name);
@@ -546,11 +544,9 @@ static char *free_rule_name(const char *text)
 /* Returns whether the file has no sections of its own: its jobs come from tables. */
 static bool is_imported(const char *path, const char *text)
 {
-    struct sweep *sweep = NULL;
+    OWNED_SWEEP *sweep = NULL;
     struct error unread = ERROR_INIT;
-    bool yes = sweep_parse(path, text, strlen(text), &sweep, &unread) == 0 && sweep_is_imported(sweep);
-    sweep_free(sweep);
-    return yes;
+    return sweep_parse(path, text, strlen(text), &sweep, &unread) == 0 && sweep_is_imported(sweep);
 }
 
 static int add_conditions(const char *text, const struct string_list *c, struct buffer *out, struct error *e)

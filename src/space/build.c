@@ -287,9 +287,8 @@ static char *with_units(const char *text, double (*measure)(const char *text))
         size_t whole = length;
         while (begins && isalnum((unsigned char)at[whole]))
             whole++;
-        char *word = xasprintf("%.*s", (int)whole, at);
+        OWNED char *word = xasprintf("%.*s", (int)whole, at);
         const double value = whole > length && isalpha((unsigned char)at[whole - 1]) ? measure(word) : (double)NAN;
-        free(word);
         if (*at == '\'' || *at == '"')
             length = strcspn(at + 1, *at == '"' ? "\"" : "'") + 2;
         whole = !isnan(value) ? whole : length > 0 ? length : 1;
@@ -307,9 +306,8 @@ static char *limit_sql(const char *text)
     int64_t ms;
     if (parse_duration_ms(text, &ms))
         return xasprintf("%lld", (long long)ms);
-    char *in_seconds = with_units(text, seconds_of), *sql = xasprintf("duration_ms(%s)", in_seconds);
-    free(in_seconds);
-    return sql;
+    OWNED char *in_seconds = with_units(text, seconds_of);
+    return xasprintf("duration_ms(%s)", in_seconds);
 }
 
 /* Limits may read these values of the attempt to be made: those of the first one, and over results.db, whose row of the

@@ -75,8 +75,7 @@ static struct hash128 hash_space(const struct space *space, bool of_machine)
             buffer_add_text(&b, space->rules[i].require);
     for (size_t i = 0; i < space->names.derived_count; i++)
         buffer_add_text(&b, space->names.derived[i].expression.sql);
-    struct hash128 hash = hash_bytes(b.data, b.length);
-    return hash;
+    return hash_bytes(b.data, b.length);
 }
 
 struct sweep_identity space_identity(const struct space *space)
@@ -259,7 +258,7 @@ static int keep_exclusion(void *context, int64_t rank, const char *values_json, 
 static int record_rules(struct space *space, struct db *db, int64_t sweep_id, const struct match_counts *counts,
                         struct error *e)
 {
-    struct rule_row *rows = xcalloc(space->rule_count, sizeof *rows);
+    OWNED struct rule_row *rows = xcalloc(space->rule_count, sizeof *rows);
     for (size_t i = 0; i < space->rule_count; i++) {
         const struct space_rule *r = &space->rules[i];
         rows[i] = (struct rule_row){r->name,
@@ -271,7 +270,6 @@ static int record_rules(struct space *space, struct db *db, int64_t sweep_id, co
                                     counts->rules[i].alone};
     }
     int rc = sweep_record_rules(db, sweep_id, rows, space->rule_count, e);
-    free(rows);
     for (size_t i = 0; rc == 0 && i < space->rule_count; i++) {
         struct exclusion_target target = {db, sweep_id, i};
         const struct exclusion_query query = {i, NULL, EXCLUSIONS_KEPT, false, keep_exclusion, &target};
@@ -382,13 +380,10 @@ static int is_up_to_date(struct space *space, struct db *db, struct enumeration 
 /* Records what the keys of the sweep's jobs are made of. */
 static int record_parts(struct loader *l, struct error *e)
 {
-    cJSON *parts = identity_parts(l->space);
-    char *text = cJSON_PrintUnformatted(parts);
-    int rc = db_run(l->db, "UPDATE sweep SET identity = ?2 WHERE id = ?1",
-                    VALUES(sql_int(l->out->sweep_id), sql_text(text)), e);
-    cJSON_free(text);
-    cJSON_Delete(parts);
-    return rc;
+    OWNED_JSON *parts = identity_parts(l->space);
+    OWNED char *text = cJSON_PrintUnformatted(parts);
+    return db_run(l->db, "UPDATE sweep SET identity = ?2 WHERE id = ?1",
+                  VALUES(sql_int(l->out->sweep_id), sql_text(text)), e);
 }
 
 static int bring_up_to_date(struct loader *l, struct error *e)

@@ -196,7 +196,7 @@ struct finder {
 
 static char *labels_json(const struct space *space)
 {
-    cJSON *all = cJSON_CreateObject();
+    OWNED_JSON *all = cJSON_CreateObject();
     for (int i = 0; i < SECTION_COUNT; i++) {
         cJSON *list = cJSON_AddArrayToObject(all, section_names[i]);
         const bool count = identity_counts_labels(space, (enum section_kind)i) ||
@@ -204,9 +204,7 @@ static char *labels_json(const struct space *space)
         for (size_t k = 0; !count && space->sweep->labels[k]; k++)
             cJSON_AddItemToArray(list, cJSON_CreateString(space->sweep->labels[k]));
     }
-    char *text = cJSON_PrintUnformatted(all);
-    cJSON_Delete(all);
-    return text;
+    return cJSON_PrintUnformatted(all);
 }
 
 static int put_spec(struct finder *f, int section, int64_t spec, struct error *e)
@@ -281,11 +279,9 @@ static int put_formers(struct finder *f, const char *sweeps, struct error *e)
 
 static int add_key(struct finder *f, const char *section, const char *key, const char *value, struct error *e)
 {
-    char *sql =
+    OWNED char *sql =
         xasprintf("INSERT OR IGNORE INTO temp.member SELECT DISTINCT 1, ?1, %s, ?2, ?3 FROM temp.former", section);
-    int rc = db_run(f->db, sql, VALUES(sql_text(section), sql_text(key), sql_text(value)), e);
-    free(sql);
-    return rc;
+    return db_run(f->db, sql, VALUES(sql_text(section), sql_text(key), sql_text(value)), e);
 }
 
 static int drop_key(struct finder *f, const char *section, const char *key, const char *value, struct error *e)
@@ -352,9 +348,8 @@ static int even_out(struct finder *f, cJSON *differences, bool *several, struct 
         *several |= had_several;
         if (stmt_int(s, 5) > 1)
             continue;
-        char *what = xasprintf("%s.%s", section, key);
+        OWNED char *what = xasprintf("%s.%s", section, key);
         parts_add_difference(differences, what, had_several ? "several" : stmt_text(s, 2), now);
-        free(what);
         if (drop_key(f, section, key, NULL, e) < 0 || (now && add_key(f, section, key, now, e) < 0)) {
             rc = -1;
             break;
@@ -415,13 +410,12 @@ static cJSON *was_differences(const struct sweep *s)
     cJSON *list = cJSON_CreateArray();
     for (size_t i = 0; i < s->was_count; i++) {
         const struct was_key *w = &s->was[i];
-        char *what =
+        OWNED char *what =
             w->section < SECTION_COUNT ? xasprintf("%s.%s", section_names[w->section], w->name) : xstrdup(w->name);
         parts_add_difference(list, what, w->kind == WAS_ADDED ? NULL : w->text,
                              w->kind == WAS_ADDED     ? w->text
                              : w->kind == WAS_RENAMED ? w->name
                                                       : NULL);
-        free(what);
     }
     return list;
 }
@@ -461,9 +455,8 @@ static int try_sweep(struct finder *f, const cJSON *sweep, struct buffer *alike,
         cJSON_Delete(differences);
         return 0;
     }
-    char *sweeps = xasprintf("[%lld]", (long long)id);
+    OWNED char *sweeps = xasprintf("[%lld]", (long long)id);
     int rc = take_sweeps(f, sweeps, differences, e);
-    free(sweeps);
     take_differences(f->out, differences);
     return rc;
 }
@@ -479,9 +472,8 @@ static int try_sweeps(struct finder *f, struct error *e)
         f->labels = labels_json(f->space);
     }
     for (size_t i = 0; rc == 0 && f->out->count == 0 && i < sweeps.count; i++) {
-        cJSON *sweep = cJSON_Parse(sweeps.items[i]);
+        OWNED_JSON *sweep = cJSON_Parse(sweeps.items[i]);
         rc = try_sweep(f, sweep, &alike, e);
-        cJSON_Delete(sweep);
     }
     if (rc == 0 && alike.length) {
         buffer_add_char(&alike, ']');
@@ -519,11 +511,9 @@ void formers_free(struct formers *f)
 
 char *formers_detail(const struct formers *f)
 {
-    cJSON *detail = cJSON_CreateObject();
+    OWNED_JSON *detail = cJSON_CreateObject();
     cJSON_AddItemReferenceToObject(detail, "differences", f->differences);
-    char *text = cJSON_PrintUnformatted(detail);
-    cJSON_Delete(detail);
-    return text;
+    return cJSON_PrintUnformatted(detail);
 }
 
 int formers_hint(struct space *space, struct db *db, struct buffer *out, struct error *e)

@@ -787,10 +787,9 @@ void job_files_add_parts(const struct space *space, cJSON *parts)
         const struct space_file *f = &space->files[i];
         const struct job_file *file = f->file;
         char hex[HASH_HEX_BYTES];
-        char *said = has_text(f) ? xstrdup(file->text)
-                                 : xasprintf("%s %s", file->base ? file->base : "made", hash_hex(&f->rest, hex));
+        OWNED char *said = has_text(f) ? xstrdup(file->text)
+                                       : xasprintf("%s %s", file->base ? file->base : "made", hash_hex(&f->rest, hex));
         cJSON_AddStringToObject(files, file->path, said);
-        free(said);
         for (size_t c = 0; c < file->change_count; c++)
             add_file_part(files, file, &file->changes[c]);
     }

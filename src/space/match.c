@@ -229,8 +229,7 @@ static struct formula *compile_values(const struct space *space, const struct ex
         buffer_add_char(&sql, ')');
     }
     buffer_add_text(&sql, x->key_count ? " || '}')" : "'{}'");
-    struct formula *values = formula_compile(&space->names, buffer_text(&sql));
-    return values;
+    return formula_compile(&space->names, buffer_text(&sql));
 }
 
 int match_excluded(struct space *space, const struct exclusion_query *q, struct error *e)

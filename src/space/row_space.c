@@ -73,8 +73,7 @@ static struct hash128 hash_reading(const struct sweep *s)
     }
     for (size_t i = 0; i < c->refusal_count; i++)
         add_part(&b, c->refusals[i].when);
-    struct hash128 hash = hash_bytes(b.data, b.length);
-    return hash;
+    return hash_bytes(b.data, b.length);
 }
 
 struct row_space *row_space_create(const struct sweep *s)

@@ -114,11 +114,9 @@ static const cJSON *first_of(const struct hf_reading *r, const struct hf_entry *
 
 static int refuse(const struct hf_reading *r, const cJSON *item, const char *wanted)
 {
-    char *text = cJSON_PrintUnformatted(item);
-    error_set(r->e, ERROR_USAGE, "%s: \"%s\" is %.60s, but must be %s", r->name, item->string, text ? text : "?",
-              wanted);
-    cJSON_free(text);
-    return -1;
+    OWNED char *text = cJSON_PrintUnformatted(item);
+    return error_set(r->e, ERROR_USAGE, "%s: \"%s\" is %.60s, but must be %s", r->name, item->string, text ? text : "?",
+                     wanted);
 }
 
 /* A whole number of at least 0; true is 1. */
@@ -248,9 +246,8 @@ static int bind_parameter(const struct hf_reading *r, struct stmt *s, int at, co
     const cJSON *item = field_of(r->root, name);
     int64_t number = key_value(r, name);
     if (*parameter == '$') {
-        char *json = item ? cJSON_PrintUnformatted(item) : NULL;
+        OWNED char *json = item ? cJSON_PrintUnformatted(item) : NULL;
         stmt_bind_at(s, at, sql_text(json));
-        cJSON_free(json);
         return 0;
     }
     if (*parameter == '@' && item && read_whole(r, item, &number) < 0)
@@ -369,11 +366,11 @@ static int unknown_type(const struct hf_reading *r, const char *type)
     for (size_t i = 0; i < count; i++)
         buffer_printf(&known, "%s%s", i ? ", " : "", names[i]);
     struct suggestion meant = SUGGEST(type, i, count, names[i]);
-    error_set(r->e, ERROR_USAGE,
-              "%s: model_type \"%s\" is not known%s (known: %s); give layers, hidden, heads, ffn and vocab as keys "
-              "instead of hf_config",
-              r->name, type, suggest_hint(&meant), buffer_text(&known));
-    return -1;
+    return error_set(r->e, ERROR_USAGE,
+                     "%s: model_type \"%s\" is not known%s (known: %s); give layers, hidden, heads, ffn and vocab as "
+                     "keys "
+                     "instead of hf_config",
+                     r->name, type, suggest_hint(&meant), buffer_text(&known));
 }
 
 static void set_constants(struct hf_reading *r)
