@@ -146,18 +146,13 @@ static int accept_results(const struct accept_options *o, const struct arguments
 
 /* --- undoing it --- */
 
-static int undo_in(struct db *db, int64_t *id, int64_t *jobs, struct error *e)
-{
-    return db_begin(db, e) < 0 ? -1 : db_end(db, change_undo(db, id, jobs, e), e);
-}
-
 static int undo(const struct accept_options *o, const struct arguments *a, struct error *e)
 {
     OWNED_DB *db = NULL;
     int64_t id = 0, jobs = 0;
     if (a->word_count > 1 || (a->word_count == 1 && (!parse_int64(a->words[0], &id) || id <= 0)))
         return error_set(e, ERROR_USAGE, "accept: --undo takes the number of a change, or nothing for the last");
-    if (open_store(o, &db, e) < 0 || undo_in(db, &id, &jobs, e) < 0)
+    if (open_store(o, &db, e) < 0 || db_begin(db, e) < 0 || db_end(db, change_undo(db, &id, &jobs, e), e) < 0)
         return -1;
     OWNED_BUFFER out = BUFFER_INIT;
     buffer_printf(&out, "change %lld is undone: ", (long long)id);

@@ -310,11 +310,6 @@ static int read_accelerate(struct tuning_call *t, struct error *e)
     return 0;
 }
 
-static void find_release(struct tuning_call *t)
-{
-    t->release = t->o->version ? xstrdup(t->o->version) : installed_release(t->o->launcher, environ, &t->python);
-}
-
 /* A path is useless on hosts without a shared file system. */
 static void send_config_where_needed(struct tuning_call *t)
 {
@@ -360,7 +355,7 @@ static int make_sweep(struct tuning_call *t, struct error *e)
 {
     if (read_accelerate(t, e) < 0 || deepspeed_options_check(t->o, e) < 0 || check_script(t, e) < 0)
         return -1;
-    find_release(t);
+    t->release = t->o->version ? xstrdup(t->o->version) : installed_release(t->o->launcher, environ, &t->python);
     if (check_fsdp(t, e) < 0 || read_config(t, e) < 0 || make_cluster(t, e) < 0)
         return -1;
     send_config_where_needed(t);

@@ -168,11 +168,6 @@ static int open_sweep(const struct selftest *t, struct round *r, struct error *e
 
 /* --- a runner --- */
 
-static void pause_us(int64_t us)
-{
-    nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
-}
-
 static pid_t start_runner(const struct selftest *t, const struct round *r, struct error *e)
 {
     char *const argv[] = {(char *)"meshsweep",  (char *)"run",  (char *)"-c", (char *)"selftest.toml",
@@ -223,7 +218,7 @@ static int expect_no_orphans(struct selftest *t, const struct round *r, struct e
     int64_t killed_ms = clock_monotonic_ms(), passed_ms = 0;
     size_t left;
     while ((left = supervisor_count_escaped(identity)) > 0 && passed_ms < ORPHANS_MS) {
-        pause_us(POLL_MS * 1000);
+        nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
         passed_ms = clock_monotonic_ms() - killed_ms;
     }
     if (passed_ms > t->report.longest_orphan_ms)

@@ -66,19 +66,10 @@ struct ratios {
     size_t count;
 };
 
-static void add_ratio(struct ratios *r, double ratio)
-{
-    for (size_t i = 0; i < r->count; i++)
-        if (r->items[i] == ratio)
-            return;
-    *array_add(r->items, r->count) = ratio;
-}
-
 /* The column of the key in an axis of that section; key_count: it has none. */
 static size_t find_column(const struct axis *axis, const struct scaling *x, enum section_kind section)
 {
-    size_t k = FIRST(at, axis->key_count, scaling_is_key(x, section, axis->keys[at]));
-    return k;
+    return FIRST(at, axis->key_count, scaling_is_key(x, section, axis->keys[at]));
 }
 
 static void collect_ratios(const struct sweep *s, const struct scaling *x, struct ratios *out)
@@ -88,8 +79,8 @@ static void collect_ratios(const struct sweep *s, const struct scaling *x, struc
         size_t column = find_column(axis, x, x->key.section);
         for (size_t v = 0; column < axis->key_count && v < axis->value_count; v++) {
             double ratio = scaling_ratio(x, &axis->values[v * axis->key_count + column]);
-            if (ratio > 0)
-                add_ratio(out, ratio);
+            if (ratio > 0 && !ANY(i, out->count, out->items[i] == ratio))
+                *array_add(out->items, out->count) = ratio;
         }
     }
 }
@@ -133,18 +124,13 @@ static void scale_row(const struct axis *axis, const struct value *from, const s
     out->count++;
 }
 
-static bool has_follower(const struct axis *axis, const struct scaling *x, enum section_kind section)
-{
-    return ANY(k, axis->key_count, scaling_follower(x, section, axis->keys[k]));
-}
-
 static void scale_axis(struct arena *p, struct axis *axis, const struct scaling *x, enum section_kind section,
                        const struct ratios *all)
 {
     struct scaled_rows rows = {.arena = p, .width = axis->key_count};
     size_t column = find_column(axis, x, section);
     bool has_key = column < axis->key_count;
-    if (!has_key && !has_follower(axis, x, section))
+    if (!has_key && !ANY(k, axis->key_count, scaling_follower(x, section, axis->keys[k])))
         return;
     for (size_t v = 0; v < axis->value_count; v++) {
         const struct value *from = &axis->values[v * axis->key_count];

@@ -22,12 +22,6 @@ struct value value_copy(const struct value *v)
     return copy;
 }
 
-/* As numbers, but NaN equals itself: equality here means "the same spec". */
-static bool same_real(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b));
-}
-
 bool value_equal(const struct value *a, const struct value *b)
 {
     if (a->kind != b->kind)
@@ -39,7 +33,8 @@ bool value_equal(const struct value *a, const struct value *b)
     case VALUE_INT:
         return a->integer == b->integer;
     case VALUE_FLOAT:
-        return same_real(a->real, b->real);
+        /* NaN equals itself: equality here means "the same spec". */
+        return a->real == b->real || (isnan(a->real) && isnan(b->real));
     case VALUE_STRING:
     case VALUE_JSON:
         return strcmp(a->text, b->text) == 0;

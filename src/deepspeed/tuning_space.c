@@ -297,12 +297,6 @@ static bool seeks_micro_batch(const struct writing *w)
     return w->knobs->maximise && !(j && j->kind == JSON_LIST);
 }
 
-/* Returns whether a strategy chooses configurations, rather than trying all of them. */
-static bool is_staged(const struct writing *w)
-{
-    return seeks_micro_batch(w) || !w->knobs->fast;
-}
-
 static bool are_batches(const struct json *list)
 {
     long long n;
@@ -424,7 +418,8 @@ static void describe_search(const struct writing *w, cJSON *said)
     static const enum search_strategy strategies[TUNER_COUNT] =
         {[TUNER_GRID] = STRATEGY_GRID, [TUNER_RANDOM] = STRATEGY_RANDOM, [TUNER_MODEL] = STRATEGY_MODEL};
     const struct autotuning *k = w->knobs;
-    const bool staged = is_staged(w);
+    /* A strategy chooses configurations, rather than trying all of them. */
+    const bool staged = seeks_micro_batch(w) || !k->fast;
     JSON_ADD(said, JSON_STRING("strategy", search_strategy_names[staged ? STRATEGY_STAGED : strategies[k->tuner]]),
              JSON_TRUTH("shuffled", staged && k->tuner == TUNER_RANDOM), JSON_TRUTH("seeks", seeks_micro_batch(w)));
     JSON_ADD(cJSON_AddObjectToObject(said, "search"), JSON_INT("max_trials", k->num_trials),

@@ -525,21 +525,12 @@ char *program_lacks(const struct job_command *c, char *const *environment, char 
 
 /* --- the files that it names --- */
 
-static bool has_path(const struct command_files *f, const char *path)
-{
-    return ANY(i, f->count, strcmp(f->items[i]->path, path) == 0);
-}
-
-static bool has_name(const struct command_files *f, const char *name)
-{
-    return ANY(i, f->count, strcmp(f->items[i]->name, name) == 0);
-}
-
 /* No two files have one name. */
 static const char *name_for(const struct command_files *f, const char *path)
 {
     const char *name = path_name(path), *ending = strrchr(path, '.');
-    for (size_t number = 1; template_name_length(name) != strlen(name) || has_name(f, name); number++)
+    for (size_t number = 1;
+         template_name_length(name) != strlen(name) || ANY(i, f->count, strcmp(f->items[i]->name, name) == 0); number++)
         name = arena_keep(f->arena,
                           number == 1 ? xasprintf("config%s", ending) : xasprintf("config%zu%s", number, ending));
     return name;
@@ -561,7 +552,7 @@ struct command_files command_files_open(const struct job_command *c, const char 
     for (size_t i = 0; i < c->words.count; i++) {
         const char *path = word_configuration(c->words.items[i]);
         struct doc read;
-        if (!path || (except && strcmp(path, except) == 0) || has_path(&f, path) ||
+        if (!path || (except && strcmp(path, except) == 0) || ANY(k, f.count, strcmp(f.items[k]->path, path) == 0) ||
             document_read(path, file_format_of(path), &read, NULL) < 0)
             continue;
         struct command_file *file = arena_keep(f.arena, xcalloc(1, sizeof *file));

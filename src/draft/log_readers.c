@@ -167,11 +167,6 @@ static void find_profile(const char *path, int least, struct log_readers *out)
     }
 }
 
-static bool is_read(const struct proposal *p)
-{
-    return !p->is_mixed && !p->is_coloured;
-}
-
 static bool has_metric(const struct log_readers *l, const char *name)
 {
     size_t n = strlen(name);
@@ -179,7 +174,8 @@ static bool has_metric(const struct log_readers *l, const char *name)
         if ((p == l->metrics || p[-1] == ' ') && (p[n] == ',' || p[n] == '\0'))
             return true;
     return ANY(i, l->proposals.count,
-               strcmp(l->proposals.items[i].metric, name) == 0 && is_read(&l->proposals.items[i]));
+               strcmp(l->proposals.items[i].metric, name) == 0 && !l->proposals.items[i].is_mixed &&
+                   !l->proposals.items[i].is_coloured);
 }
 
 /* A profile that reads losses alone is not the program's where a line surely tells how fast it is. */

@@ -222,18 +222,6 @@ static int check_wide(const struct import_draft *d, struct error *e)
                    : 0;
 }
 
-/* Rows that are to be made others first; says how. */
-static int check_shape(const struct import_draft *d, struct error *e)
-{
-    return check_first_row(d, e) < 0 || check_wide(d, e) < 0 ? -1 : 0;
-}
-
-/* Returns whether rows sum up the others: those with one of `sums` in `sum_column`. */
-static bool has_sums(const struct import_draft *d)
-{
-    return !d->has_sums_within && d->sums.count && d->rows >= d->sums.count + 2;
-}
-
 /* --- columns --- */
 
 /* Of its name, in exports of MLflow, Optuna and Weights & Biases; NULL: none. */
@@ -442,12 +430,6 @@ static bool column_is_numeric(const struct draft_column *c)
 }
 
 /* The outcome that a table's word means: "ok" or a failure class, "" if not ended; NULL: a person has to say. */
-static const char *outcome_of_word(const char *word)
-{
-    const struct toml_node *state = table_word("states", word);
-    return state ? state->text : NULL;
-}
-
 /* The column of words that says how each row ended: by its name, else by words, at least half of which say that. */
 static size_t state_column(const struct import_draft *d)
 {
@@ -457,7 +439,7 @@ static size_t state_column(const struct import_draft *d)
         bool has_words = c->numbers == 0 && c->words.count > 0 && c->words.count <= WORDS_MOST;
         size_t states = 0;
         for (size_t w = 0; w < c->words.count; w++)
-            states += outcome_of_word(c->words.items[w]) != NULL;
+            states += table_word("states", c->words.items[w]) != NULL;
         if (has_words && (is_told(c, "outcome") || (2 * states >= c->words.count && found == d->count)))
             found = i;
     }
@@ -784,7 +766,8 @@ static void describe_column(const struct import_draft *d, size_t i, cJSON *colum
 
 int import_draft_write(struct import_draft *d, const char *name, const char *table, struct buffer *out, struct error *e)
 {
-    if (check_shape(d, e) < 0)
+    /* Rows that are to be made others first. */
+    if (check_first_row(d, e) < 0 || check_wide(d, e) < 0)
         return -1;
     import_draft_settle(d);
     plan_columns(d);
@@ -799,7 +782,8 @@ int import_draft_write(struct import_draft *d, const char *name, const char *tab
     for (size_t i = 0; i < d->count; i++)
         describe_column(d, i, columns);
     describe_devices(d, draft);
-    if (has_sums(d)) {
+    /* Rows that sum up the others: those with one of `sums` in `sum_column`. */
+    if (!d->has_sums_within && d->sums.count && d->rows >= d->sums.count + 2) {
         JSON_ADD(draft, JSON_STRING("sum_column", d->columns[d->sum_column].name));
         cJSON_AddItemToObject(draft, "sums", texts_of(&d->sums));
     }

@@ -95,18 +95,13 @@ static bool constraint_reads(const struct constraint *c, size_t key)
     return ANY(i, count, keys[i] == key);
 }
 
-static bool is_read(const struct solver *s, size_t key)
-{
-    return ANY(c, s->constraints.count, constraint_reads(&s->constraints.items[c], key));
-}
-
 static void add_place(struct solver *s, enum section_kind section, const struct variable *v, size_t number)
 {
     struct variable_place *p = array_add(s->places, s->place_count);
     *p = (struct variable_place){.variable = v, .section = section, .number = number};
     p->columns = xcalloc(v->width + 1, sizeof *p->columns);
     for (size_t k = 0; k < v->width; k++)
-        if (is_read(s, v->keys[k]))
+        if (ANY(c, s->constraints.count, constraint_reads(&s->constraints.items[c], v->keys[k])))
             p->columns[p->column_count++] = k;
 }
 
@@ -687,7 +682,7 @@ static int count_component(struct solver *s, struct hash_map *memory, const stru
 
 int solver_count(struct solver *s, struct hash_map *memory, int64_t most, int64_t *out, struct error *e)
 {
-    bool *in = xcalloc(s->place_count + 1, sizeof *in);
+    OWNED bool *in = xcalloc(s->place_count + 1, sizeof *in);
     int64_t product = 1;
     int rc = 1;
     s->e = e;
@@ -702,7 +697,6 @@ int solver_count(struct solver *s, struct hash_map *memory, int64_t most, int64_
         rc = count_component(s, memory, &component, most, &found);
         product = times(product, found);
     }
-    free(in);
     if (rc > 0)
         *out = product;
     return rc;

@@ -7,15 +7,11 @@ int64_t countdown_estimate_ms(double each_ms, int64_t pending, int64_t running)
     return (int64_t)(each_ms * ((double)pending + ((double)running + 1) / 2) / (double)running);
 }
 
-static bool is_same(struct work_left a, struct work_left b)
-{
-    return a.finished == b.finished && a.running == b.running && a.pending == b.pending;
-}
-
 int64_t countdown_left_ms(struct countdown *c, struct work_left now, int64_t now_ms, int64_t (*estimate)(void *context),
                           void *context)
 {
-    if (c->estimate_ms < 0 || !is_same(c->last, now)) {
+    if (c->estimate_ms < 0 || c->last.finished != now.finished || c->last.running != now.running ||
+        c->last.pending != now.pending) {
         c->last = now;
         c->estimate_ms = estimate(context);
         c->at_ms = now_ms;

@@ -10,12 +10,6 @@
 #include "util/memory.h"
 #include "util/shell.h"
 
-/* Returns whether the value is a placeholder for a secret, which the person has to supply. */
-static bool is_redacted(const char *setting)
-{
-    return strcmp(strchr(setting, '=') + 1, SECRET_REDACTED) == 0;
-}
-
 /* "" where none was kept; the caller's. */
 static char *directory_of(const struct job_launch *l)
 {
@@ -120,7 +114,8 @@ static char **settings_of(const struct job_launch *l, const char *exact)
     if (l->spec)
         settings[kept++] = xasprintf("MESHSWEEP_SPEC=%s", l->spec);
     for (size_t i = 0; i < count; i++)
-        if (!is_redacted(l->environment[i]))
+        /* A placeholder for a secret the person has to supply. */
+        if (strcmp(strchr(l->environment[i], '=') + 1, SECRET_REDACTED) != 0)
             settings[kept++] = marked(l->environment[i], l, exact);
     return settings;
 }

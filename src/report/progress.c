@@ -35,11 +35,6 @@ static int64_t failed_before(const struct run_counts *c)
     return failed < 0 ? 0 : failed > skipped(c) ? skipped(c) : failed;
 }
 
-static bool anything_left(const struct run_counts *c)
-{
-    return c->running > 0 || c->to_come != 0;
-}
-
 char *progress_format_eta(int64_t eta_ms, char *out, size_t out_bytes)
 {
     if (eta_ms < 0)
@@ -118,7 +113,7 @@ static void add_text(const struct sweep_progress *p, int64_t room, struct buffer
     progress_add_json(EVENT_PROGRESS, p, &event);
     event.length--;
     JSON_WRITE(&event, JSON_INT("failed_before", failed_before(c)), JSON_STRING("waits", c->waits),
-               JSON_TRUTH("waits_differ", c->waits_differ), JSON_TRUTH("is_left", anything_left(c)),
+               JSON_TRUTH("waits_differ", c->waits_differ), JSON_TRUTH("is_left", c->running > 0 || c->to_come != 0),
                JSON_STRING("held_for", p->held_for ? p->held_for : "meshsweep status says why"),
                JSON_STRING("eta", progress_format_eta(p->eta_ms, eta, sizeof eta)), JSON_COUNT("room", room));
     buffer_add_char(&event, '}');

@@ -311,7 +311,7 @@ static int take_job(struct search_driver *d, int64_t job_id, bool *done, bool *w
 
 static void add_stages(const struct search_options *o, struct buffer *json)
 {
-    cJSON *stages = cJSON_CreateArray();
+    OWNED_JSON *stages = cJSON_CreateArray();
     for (size_t i = 0; i < o->stage_count; i++) {
         cJSON *stage = cJSON_CreateObject(), *keys = cJSON_CreateArray();
         cJSON_AddStringToObject(stage, "name", o->stages[i].name);
@@ -324,7 +324,6 @@ static void add_stages(const struct search_options *o, struct buffer *json)
     }
     OWNED char *text = cJSON_PrintUnformatted(stages);
     buffer_printf(json, ",\"stages\":%s", text);
-    cJSON_Delete(stages);
 }
 
 static void add_options(const struct search_options *o, struct buffer *json)
@@ -481,12 +480,6 @@ static int next_job(struct search_driver *d, int64_t *job_id, enum search_answer
     return trial_record(d->request.db, d->search_id, &row, &d->trials[decision.candidate].trial_id, e);
 }
 
-/* Returns whether some trial has not ended: its job runs, or waits for another try. */
-static bool any_open(const struct search_driver *d)
-{
-    return ANY(i, d->set.space.count, d->trials[i].trial_id);
-}
-
 static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, enum claim_answer *answer,
                   struct error *e)
 {
@@ -504,7 +497,8 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
         *count += said == SEARCH_RUN && job_ids[*count];
     }
     take_queued(d, &d->later, job_ids, room, count);
-    d->is_over = late || (said == SEARCH_FINISHED && !any_open(d));
+    /* A trial that has not ended: its job runs, or waits for another try. */
+    d->is_over = late || (said == SEARCH_FINISHED && !ANY(i, d->set.space.count, d->trials[i].trial_id));
     *answer = d->is_over ? CLAIM_FINISHED : said == SEARCH_RUN ? CLAIM_MORE : CLAIM_WAIT;
     return search_record_end(d->request.db, d->search_id, d->is_over ? d->reason : NULL, e);
 }

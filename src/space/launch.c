@@ -24,12 +24,6 @@ static const char *const limit_columns[LIMIT_COUNT] = {
     [LIMIT_STARTUP] = "startup_timeout_ms",
 };
 
-/* "timeout_ms":…, */
-static void add_given(const char *name, const char *sql, struct buffer *given)
-{
-    buffer_printf(given, "%s'%s', nullif(%s, 0)", given->length ? ", " : "", name, sql);
-}
-
 /* A limit is a column of the job, or worked out where it depends on the attempt. */
 static void add_limits(const struct space *space, struct buffer *sql)
 {
@@ -43,7 +37,7 @@ static void add_limits(const struct space *space, struct buffer *sql)
                                             : xstrdup("0");
         buffer_printf(sql, ", %s", own);
         if (later)
-            add_given(name, own, &given);
+            buffer_printf(&given, "%s'%s', nullif(%s, 0)", given.length ? ", " : "", name, own);
     }
     buffer_printf(sql, ", %s%s%s", given.length ? "json_object(" : "NULL", buffer_text(&given),
                   given.length ? ")" : "");
@@ -174,12 +168,12 @@ static int64_t first_count(const cJSON *cluster, const char *const *keys, int64_
 
 struct job_shape job_shape_of(const struct batch_config *config, const char *spec_json, int64_t devices)
 {
-    cJSON *spec = json_parse(spec_json);
+    OWNED_JSON *spec = json_parse(spec_json);
     const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(spec, "cluster_spec");
     int64_t nodes = first_count(cluster, (const char *[]){"num_hosts", "num_nodes", "nodes", NULL}, 1);
     const cJSON *gpus = cJSON_GetObjectItemCaseSensitive(cluster, "gpus");
     int64_t each = devices > 0 ? (devices + nodes - 1) / nodes : 1;
-    struct job_shape shape = {
+    return (struct job_shape){
         .nodes = nodes,
         .devices_per_node =
             first_count(cluster, (const char *[]){"num_devices_per_host", "gpus_per_node", "devices_per_node", NULL},
@@ -188,6 +182,4 @@ struct job_shape job_shape_of(const struct batch_config *config, const char *spe
         .cpus_per_task = count_of(cluster, "cpus_per_task", config->cpus_per_task),
         .share = cJSON_IsNumber(gpus) && gpus->valuedouble > 0 && gpus->valuedouble < 1 ? gpus->valuedouble : 0,
     };
-    cJSON_Delete(spec);
-    return shape;
 }

@@ -86,17 +86,13 @@ static bool counts_in_identity(const struct space *space, size_t key)
     return counts;
 }
 
-static bool is_ordered(const struct space_order *o, size_t key)
-{
-    return ANY(i, o->count, reads(&o->items[i].reads, key));
-}
-
 static void note_equal(struct space *space)
 {
     space->order->is_equal =
         arena_keep(&space->arena, xcalloc(space->names.key_count + 1, sizeof *space->order->is_equal));
     for (size_t k = 0; k < space->names.key_count; k++)
-        space->order->is_equal[k] = counts_in_identity(space, k) && !is_ordered(space->order, k);
+        space->order->is_equal[k] =
+            counts_in_identity(space, k) && !ANY(i, space->order->count, reads(&space->order->items[i].reads, k));
 }
 
 void order_compile(struct space *space, struct problems *problems)

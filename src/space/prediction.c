@@ -28,11 +28,6 @@ struct input_value prediction_input(struct sql_value a)
                                     : (struct input_value){INPUT_ABSENT, 0, NULL};
 }
 
-static bool states_parameters(const struct predict_config *c)
-{
-    return ANY(i, c->number_count, !c->numbers[i].is_time && strcmp(c->numbers[i].name, "parameter") == 0);
-}
-
 /* The counter and the rank of the metric that memory is compared with. */
 static void set_measured(const struct sweep *s, struct predictor_options *o)
 {
@@ -56,7 +51,9 @@ static void create_predictor(struct space_prediction *p, struct problems *proble
     struct error why = ERROR_INIT;
     struct predictor_options options = {.framework = c->framework,
                                         .profiles = p->sweep->profile_names,
-                                        .is_own = states_parameters(c),
+                                        .is_own =
+                                            ANY(i, c->number_count,
+                                                !c->numbers[i].is_time && strcmp(c->numbers[i].name, "parameter") == 0),
                                         .device = c->device,
                                         .cluster = c->cluster,
                                         .devices = &p->sweep->devices,
@@ -247,11 +244,10 @@ static char *describe(const struct vocabulary *given, const char *key, const cha
     add_near(v, word, &near);
     for (size_t i = 0; i < v->count; i++)
         buffer_printf(&known, "%s%s", i ? ", " : "", v->words[i]);
-    char *text =
-        xasprintf(INPUT_NOT_KNOWN "%s = \"%s\"%s%s%s (it knows %s)%s", key, word, near.length ? "; did you mean " : "",
-                  buffer_text(&near), near.length ? "?" : "", buffer_text(&known),
-                  v->devices ? "; or set peak_flops and memory_bandwidth in [predict], and device_memory" : "");
-    return text;
+    return xasprintf(INPUT_NOT_KNOWN "%s = \"%s\"%s%s%s (it knows %s)%s", key, word,
+                     near.length ? "; did you mean " : "", buffer_text(&near), near.length ? "?" : "",
+                     buffer_text(&known),
+                     v->devices ? "; or set peak_flops and memory_bandwidth in [predict], and device_memory" : "");
 }
 
 /* The key's texts, each once; none where they cannot be asked for. */
@@ -347,8 +343,7 @@ const struct key *prediction_key(const struct space *space, size_t input)
 {
     size_t count;
     OWNED const struct key **keys = keys_of(space, input, &count);
-    const struct key *first = count ? keys[0] : NULL;
-    return first;
+    return count ? keys[0] : NULL;
 }
 
 /* --- texts of a form of their own --- */
@@ -437,8 +432,7 @@ static bool lacks_something(const struct input_value *values)
     for (size_t i = 0; i < INPUT_COUNT; i++)
         present[i] = values[i].kind != INPUT_ABSENT;
     inputs_add_missing(present, &missing);
-    bool lacks = missing.length > 0;
-    return lacks;
+    return missing.length > 0;
 }
 
 typedef bool judge(const struct space *space, struct input_value *values, struct error *e);

@@ -74,23 +74,16 @@ static void set_command(struct sweep *s)
     }
 }
 
-static void add_role(struct sweep *s)
-{
-    *arena_add(&s->arena, s->job.environment, s->job.environment_count) =
-        (struct setting){.name = "MESHSWEEP_ROLE", .value = ROLE};
-}
-
 /* The readers of the profile, which lives as long as the sweep. */
 static int take_readers(struct sweep *s, struct error *e)
 {
     static const char text[] = "profile = \"" ROLE "\"\n";
-    struct sweep *readers;
+    OWNED_SWEEP *readers = NULL;
     if (sweep_parse(ROLE, text, sizeof text - 1, &readers, e) < 0)
         return -1;
     s->job.metrics = readers->job.metrics;
     s->job.metric_count = readers->job.metric_count;
     arena_take(&s->arena, &readers->arena);
-    sweep_free(readers);
     return 0;
 }
 
@@ -138,7 +131,8 @@ int model_info_sweep(const struct sweep *s, struct sweep **out, struct error *e)
         put_key(job, &job->model_info.keys[i]);
     set_command(job);
     set_objective(job);
-    add_role(job);
+    *arena_add(&job->arena, job->job.environment, job->job.environment_count) =
+        (struct setting){.name = "MESHSWEEP_ROLE", .value = ROLE};
     job->model_info.is_job = true;
     job->job.make_job_dir = true;
     job->job.repeat = 1;

@@ -512,11 +512,6 @@ static const struct schema schema_filter = {SCHEMA("[[model_space.filter]]", KEY
 
 /* --- samples --- */
 
-static bool has_single_values(const struct space_key *key)
-{
-    return key->kind == SPACE_KEY_VALUES || key->kind == SPACE_KEY_RANGE;
-}
-
 /* A sample goes by keys that have one plain value in a model. */
 static void check_each(const struct reading *r, const struct toml_node *node, const char *name,
                        const struct model_space_table *m)
@@ -524,7 +519,7 @@ static void check_each(const struct reading *r, const struct toml_node *node, co
     struct suggestion meant = suggest_for(name);
     suggest_try(&meant, LAYER_COUNT_NAME);
     for (size_t k = 0; k < m->key_count; k++) {
-        if (has_single_values(&m->keys[k]))
+        if (m->keys[k].kind == SPACE_KEY_VALUES || m->keys[k].kind == SPACE_KEY_RANGE)
             suggest_try(&meant, m->keys[k].name);
         if (m->keys[k].layers_key)
             suggest_try(&meant, m->keys[k].layers_key);

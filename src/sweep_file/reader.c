@@ -92,12 +92,6 @@ static bool is_asker(const struct asker *asker, const char *identity)
     return asker;
 }
 
-/* Bytes that may still be read, so that files within the limit do not add up beyond it. */
-static size_t bytes_left(const struct gathering *g)
-{
-    return g->text.length < TOML_MOST_BYTES ? TOML_MOST_BYTES - g->text.length : 0;
-}
-
 static void include(struct gathering *g, const struct toml_node *node, const struct asker *asker)
 {
     const struct reading *r = asker->reading;
@@ -110,7 +104,7 @@ static void include(struct gathering *g, const struct toml_node *node, const str
         problem_at_value(r, node, "more than %d files", MOST_FILES);
     else if (strings_have(g->identities.items, identity))
         return;
-    else if (file_read(path, bytes_left(g), &text, &e) < 0)
+    else if (file_read(path, g->text.length < TOML_MOST_BYTES ? TOML_MOST_BYTES - g->text.length : 0, &text, &e) < 0)
         problem_at_value(r, node, "%s", e.text);
     else {
         buffer_add(&g->text, buffer_text(&text), text.length);

@@ -16,11 +16,6 @@ static const struct schema schema_order = {SCHEMA("[predict.order]", KEYS_OF_ORD
 static const struct entries order_entries = {ENTRIES(sweep, predict.order, predict.order_count, struct order_entry),
                                              .is_once = true};
 
-static bool is_level(const struct toml_node *node)
-{
-    return node->kind != NODE_TABLE && node->kind != NODE_LIST;
-}
-
 static bool check_levels(const struct reading *r, const struct toml_node *list)
 {
     if (list->child_count < 2) {
@@ -30,7 +25,8 @@ static bool check_levels(const struct reading *r, const struct toml_node *list)
         return false;
     }
     for (size_t i = 0; i < list->child_count; i++)
-        if (!is_level(&list->children[i]) || find_not_finite(&list->children[i])) {
+        if (list->children[i].kind == NODE_TABLE || list->children[i].kind == NODE_LIST ||
+            find_not_finite(&list->children[i])) {
             problem_at_value(r, &list->children[i], "a value of an order must be a string, a number or a boolean");
             return false;
         }
