@@ -18,9 +18,10 @@ struct rereading {
     struct reader_set *readers;
     struct classifier *classifier;
     struct secrets secrets;
-    bool is_selected; /* else only what lacked the objective is read */
-    int64_t count;    /* attempts read */
-    cJSON *unread;    /* those that could not be */
+    bool is_selected;      /* else only what lacked the objective is read */
+    const char *objective; /* without which an attempt is no-metric; NULL: none */
+    int64_t count;         /* attempts read */
+    cJSON *unread;         /* those that could not be */
 };
 
 /* The attempt as it is recorded. */
@@ -74,10 +75,9 @@ static int attempt_load(struct rereading *r, int64_t id, struct old_attempt *out
         "SELECT a.job_id, a.number, a.state = 'failed' AND a.blame IS NULL AND"
         " a.failure NOT IN ('spawn', 'lost', 'cancelled'), j.attempt_id = a.id AND j.state = 'failed',"
         " j.state = 'failed' OR " JOB_MAY_RUN(
-            "j.") ", a.failure, a.message, a.consequence, a.left_out, a.exit_code,"
-                  " a.signal, a.limit_ms, a.duration_ms, a.unwatched_ms, a.user_ms, a.system_ms, a.max_rss, "
-                  "a.log_bytes,"
-                  " " DEVICE_MEMORY " FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = ?";
+            "j.") ", a.failure, a.message, a.consequence, a.left_out, a.exit_code, a.signal, a.limit_ms, a.duration_ms,"
+                  " a.unwatched_ms, a.user_ms, a.system_ms, a.max_rss, a.log_bytes, " DEVICE_MEMORY
+                  " FROM attempt AS a JOIN job AS j ON j.id = a.job_id WHERE a.id = ?";
     OWNED_STMT *s = NULL;
     int rc;
     while ((rc = db_next(r->request->db, row, VALUES(sql_int(id)), &s, e)) > 0) {
@@ -239,11 +239,12 @@ static int read_kept(struct rereading *r, struct old_attempt *a, const char *dir
                               strerror(rec.samples.read_error)));
     } else {
         r->count++;
-        rc = db_run(r->request->db,
-                    "UPDATE attempt SET readers = (SELECT value FROM meta WHERE name = 'readers') WHERE id = ?",
-                    VALUES(sql_int(a->id)), e);
+        rc = store_reading(r, a, &rec, out, e);
         if (rc == 0)
-            rc = store_reading(r, a, &rec, out, e);
+            rc = db_run(r->request->db,
+                        "UPDATE attempt SET readers = (SELECT value || iif(failure IS 'no-metric', ' ' || ?2, '')"
+                        " FROM meta WHERE name = 'readers') WHERE id = ?1",
+                        VALUES(sql_int(a->id), sql_text(r->objective)), e);
     }
     recording_free(&rec);
     return rc;
@@ -293,13 +294,17 @@ static int list_attempts(struct rereading *r, int64_t **ids, size_t *count, stru
     static const char lacked[] =
         "SELECT a.id FROM meta AS m CROSS JOIN job AS j CROSS JOIN attempt AS a ON a.id = j.attempt_id"
         " WHERE m.name = 'readers' AND j.sweep_id = ? AND j.state = 'failed' AND j.failure = 'no-metric'"
-        " AND a.readers IS NOT m.value AND a.executor <> '" IMPORT_EXECUTOR "'";
+        " AND a.readers IS NOT m.value || ' ' || ?2 AND a.executor <> '" IMPORT_EXECUTOR "'";
     static const char selected[] =
         "SELECT a.id FROM temp.selected AS w JOIN attempt AS a ON a.job_id = w.job_id WHERE ?1 AND a.kind = 'trial'"
         " AND a.state IN ('ok', 'failed') AND a.executor <> '" IMPORT_EXECUTOR
         "' AND (a.directory IS NOT NULL OR EXISTS (SELECT 1 FROM sample WHERE attempt_id = a.id)) ORDER BY a.id";
     OWNED_STMT *s = NULL;
-    int rc = db_query(r->request->db, r->is_selected ? selected : lacked, VALUES(sql_int(r->request->sweep_id)), &s, e);
+    const struct sweep *sweep = r->request->space->sweep;
+    r->objective = sweep->objective_count ? sweep->objectives[0].metric : NULL;
+    const struct sql_values values = VALUES(sql_int(r->request->sweep_id), sql_text(r->objective));
+    int rc = db_query(r->request->db, r->is_selected ? selected : lacked,
+                      (struct sql_values){values.items, r->is_selected ? 1 : 2}, &s, e);
     while (rc >= 0 && (rc = stmt_next(s, e)) > 0)
         *array_add(*ids, *count) = stmt_int(s, 0);
     return rc;

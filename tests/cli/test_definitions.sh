@@ -412,6 +412,18 @@ no_metric__of_a_computed_objective__ok_when_all_it_reads_is_there()
     expect_said only_stdout_contains 0 "highest rate 10, job 1" best
 }
 
+# Not one reader has changed, but what is asked for.
+no_metric__another_objective__ok_when_that_is_there()
+{
+    toml sweep: objective=max:a job: command='test {x} = 2 || echo a: {x}; echo b: {x}' job.metrics.a: key=a \
+        better=max job.metrics.b: key=b better=max parallel_spec: x=1,2 >s.toml
+    run_silently 3 -c s.toml
+    sed -i s/max:a/max:b/ s.toml
+    expect_said only_stderr 0 "meshsweep: 1 job had failed as no-metric and is ok: the output has what is read now" \
+        run --progress none -c s.toml
+    expect_said only_stdout_contains 0 "highest b 2, job 2" best
+}
+
 # Ok by its speed, and by its loss it would have failed: it does not win by the samples before.
 objective__changed_to_one_that_ended_in_nan__cannot_win()
 {
