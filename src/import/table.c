@@ -85,6 +85,7 @@ static void add_columns_there(const struct import_table *t, struct buffer *out)
 struct clause {
     const char *text, *table, *name; /* "[import.model]", "layers" */
     const struct position *at;
+    bool is_measured;
 };
 
 static void add_problem(const struct import_table *t, const struct clause *c, const char *why, struct error *problems)
@@ -103,6 +104,18 @@ static void add_problem(const struct import_table *t, const struct clause *c, co
                    c->name, why, buffer_text(&there));
 }
 
+/* What was measured is not divided as whole numbers are: 250 ms would be 0 s beside 250.5 ms. */
+static void add_expression(const struct clause *c, struct buffer *out)
+{
+    char quote = '\0';
+    for (const char *p = c->text; *p; p++) {
+        const bool is_comment = p[1] == '*' || (p > c->text && p[-1] == '*');
+        buffer_printf(out, "%s%c", c->is_measured && *p == '/' && !quote && !is_comment ? "* 1.0 " : "", *p);
+        if (quote ? *p == quote : strchr("'\"`[", *p) != NULL)
+            quote = quote ? '\0' : *p == '[' ? ']' : *p;
+    }
+}
+
 /* Adds the expression as a column of the select. */
 static void add_clause(struct import_table *t, const struct clause *c, struct buffer *select, struct error *problems)
 {
@@ -112,7 +125,9 @@ static void add_clause(struct import_table *t, const struct clause *c, struct bu
         add_problem(t, c, why.text, problems);
     else if (stmt_column_count(probe) != 1)
         add_problem(t, c, "more than one value", problems);
-    buffer_printf(select, "%s(%s\n)", select->length ? ", " : "SELECT ", c->text);
+    buffer_add_text(select, select->length ? ", (" : "SELECT (");
+    add_expression(c, select);
+    buffer_add_text(select, "\n)");
 }
 
 static void mark_decimal_commas(struct import_table *t, struct error *problems)
@@ -122,7 +137,8 @@ static void mark_decimal_commas(struct import_table *t, struct error *problems)
         size_t i = FIRST(k, t->column_count, strcasecmp(t->names[k], named->items[n].text) == 0);
         OWNED char *why = xasprintf(NO_SUCH_COLUMN "%s", named->items[n].text);
         if (i == t->column_count)
-            add_problem(t, &(struct clause){NULL, "[import]", "decimal_comma", &named->items[n].at}, why, problems);
+            add_problem(t, &(struct clause){NULL, "[import]", "decimal_comma", &named->items[n].at, false}, why,
+                        problems);
         t->has_decimal_comma[i] = true;
     }
 }
@@ -150,18 +166,18 @@ static int compile(struct import_table *t, struct error *e)
     struct error problems = ERROR_INIT;
     OWNED_BUFFER select = BUFFER_INIT;
     mark_decimal_commas(t, &problems);
-    add_clause(t, &(struct clause){c->state ? c->state : "NULL", "[import]", "state", &c->state_at}, &select,
+    add_clause(t, &(struct clause){c->state ? c->state : "NULL", "[import]", "state", &c->state_at, false}, &select,
                &problems);
-    add_clause(t, &(struct clause){c->duration ? c->duration : "NULL", "[import]", "duration", &c->duration_at},
+    add_clause(t, &(struct clause){c->duration ? c->duration : "NULL", "[import]", "duration", &c->duration_at, true},
                &select, &problems);
     for (size_t i = 0; i < c->column_count; i++) {
         const struct import_column *k = &c->columns[i];
         OWNED char *table = xasprintf("[import.%s]", k->is_metric ? "metrics" : section_names[k->section]);
-        add_clause(t, &(struct clause){k->expression, table, k->name, &k->at}, &select, &problems);
+        add_clause(t, &(struct clause){k->expression, table, k->name, &k->at, k->is_metric}, &select, &problems);
     }
     for (size_t i = 0; i < c->refusal_count; i++)
-        add_clause(t, &(struct clause){c->refusals[i].when, "[[import.refuse]]", "when", &c->refusals[i].at}, &select,
-                   &problems);
+        add_clause(t, &(struct clause){c->refusals[i].when, "[[import.refuse]]", "when", &c->refusals[i].at, false},
+                   &select, &problems);
     buffer_add_text(&select, ", \"#line\" FROM \"#table\" ORDER BY \"#row\"");
     int rc = 0;
     if (problems.kind) {

@@ -87,6 +87,18 @@ import__semicolons_or_tabs__the_same_table()
     done
 }
 
+# A column of measured values has whole numbers by chance.
+import__measured_whole_numbers__divided_as_others()
+{
+    small_table
+    sed -i 's/= "rate"/= "rate \/ 4"/; s/= "secs"/= "secs \/ 4"/; s/= "layers"/= "layers \/ 4"/' import.toml
+    expect_run only_status 0 import -c import.toml table.csv
+    expect_sql '2.625|0|15000
+5.25|0|7500
+1.5|1|17500
+|1|' "SELECT throughput, layers, duration_ms FROM results"
+}
+
 import__many_numbers_alike__told_once()
 {
     small_table
