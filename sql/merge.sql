@@ -9,6 +9,13 @@ SELECT hash, name, path, text, profile_text, tool_version, objective, maximise, 
 UPDATE main.sweep SET last_seen = s.last_seen, path = s.path, text = s.text, profile_text = s.profile_text, content = s.content
 FROM source.sweep AS s WHERE s.hash = main.sweep.hash AND s.last_seen > main.sweep.last_seen;
 
+-- What the sweep that ran last says of all: conditions, replicates and groups.
+CREATE TEMP VIEW ran_last AS SELECT max(last_seen) = (SELECT max(last_seen) FROM main.sweep) AS there FROM source.sweep;
+DELETE FROM main.subject_to WHERE (SELECT there FROM temp.ran_last);
+INSERT INTO main.subject_to SELECT * FROM source.subject_to WHERE (SELECT there FROM temp.ran_last);
+DELETE FROM main.meta WHERE name IN ('replicate', 'group_by') AND (SELECT there FROM temp.ran_last);
+INSERT INTO main.meta SELECT * FROM source.meta WHERE name IN ('replicate', 'group_by') AND (SELECT there FROM temp.ran_last);
+
 INSERT OR IGNORE INTO main.rule
 SELECT h.id, r.position, r.name, r.require, r.reason, r.source, r.level, r.excluded, r.alone
 FROM source.rule AS r JOIN source.sweep AS s ON s.id = r.sweep_id JOIN main.sweep AS h ON h.hash = s.hash;
@@ -292,6 +299,7 @@ WHERE s.id = main.job.sweep_id AND l.id <> s.id AND s.role IS NULL;
 UPDATE main.sweep SET enumerated = 0
 WHERE enumerated AND jobs <> (SELECT count(*) FROM main.job WHERE sweep_id = main.sweep.id);
 
+DROP VIEW temp.ran_last;
 DROP VIEW temp.incoming_job;
 DROP TABLE temp.moved_here;
 DROP TABLE temp.same_table;

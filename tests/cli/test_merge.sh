@@ -300,6 +300,21 @@ shards__merged__as_one_run()
     cut -d , -f 1-10 .stdout | diff one.csv - || fail "the merged shards export something else"
 }
 
+# Groups, replicates and conditions are those of the sweep that ran last.
+shards_of_groups__merged__winners_as_of_one_run()
+{
+    toml sweep: objective=max:a subject_to='a <= 2' replicate='["y"]' group_by='["z"]' job: command='echo a: {x}' \
+        job.metrics.a: key=a better=max parallel_spec: x=1,2,3 y=1,2 z=1,2 >sweep.toml
+    for one in one.db "s1.db --shard 1/2" "s2.db --shard 2/2"; do
+        # shellcheck disable=SC2086 # words
+        expect_run only_status 0 run -d $one
+    done
+    expect_run only_status 0 merge s2.db s1.db -o all.db
+    expect_run only_stdout 0 best -d one.db
+    mv .stdout one.txt
+    expect_said only_stdout 0 "$(cat one.txt)" best -d all.db
+}
+
 keys_of() # K/N
 {
     expect_run only_status 0 plan --shard "$1" --json --all
