@@ -50,10 +50,17 @@ stage (n) AS (
     SELECT n FROM fact JOIN word USING (n) WHERE numbers = 0 GROUP BY n
     HAVING count(*) <= 12 AND min((text LIKE 'zero%' OR text LIKE 'stage%')
         AND text GLOB '*[0-9]' AND text NOT GLOB '*[0-9]?*')),
+-- What stands for neither true nor false.
+truth (n, absent) AS (
+    SELECT n, group_concat(quote(text), ', ') FILTER (WHERE lower(text) NOT IN ('true', 'false'))
+    FROM fact JOIN word USING (n) WHERE numbers = 0 GROUP BY n
+    HAVING count(*) <= 12 AND sum(lower(text) IN ('true', 'false'))
+        AND min(lower(text) IN ('true', 'false') OR text IN (SELECT value FROM json_each(?2, '$.absent')))),
 value (n, value) AS MATERIALIZED (
     SELECT n, CASE WHEN is_numeric AND unit = '' THEN number
-        WHEN n IN (SELECT n FROM stage) THEN 'substr(' || sql || ', -1) + 0' ELSE sql END
-    FROM fact JOIN number USING (n)),
+        WHEN n IN (SELECT n FROM stage) THEN 'substr(' || sql || ', -1) + 0'
+        ELSE coalesce('iif(' || sql || ' IN (' || absent || '), NULL, ' || sql || ')', sql) END
+    FROM fact JOIN number USING (n) LEFT JOIN truth USING (n)),
 
 -- A metric's unit, from its cells or its name.
 metric (n, unit) AS (

@@ -441,11 +441,13 @@ static const struct kind *kind_of(const struct log_field *f, enum proposal_confi
     return k ? k : kind_by(f, f->name, confidence);
 }
 
-/* As it is written where it is known: "GiB" of "gpu_mem_gib"; the "s" of "throughput_tok_s" is a rate's. */
+/* As it is written where it is known: "GiB" of "gpu_mem_gib"; the "s" of "throughput_tok_s" is a rate's, and the "c4"
+ * of "ppl(c4)" no unit. */
 static char *unit_of(const struct log_field *f, const struct kind *k)
 {
-    bool is_others = f->unit < f->number && k->units && is_any_unit(f->unit, f->unit_end);
-    bool is_written = f->unit < f->unit_end && !is_prefix(k, f) && (!is_others || is_unit(k, f->unit, f->unit_end));
+    bool is_of_name =
+        f->unit < f->number && (!k->units || is_any_unit(f->unit, f->unit_end)) && !is_unit(k, f->unit, f->unit_end);
+    bool is_written = f->unit < f->unit_end && !is_prefix(k, f) && !is_of_name;
     char *unit = is_written ? xstrndup(f->unit, (size_t)(f->unit_end - f->unit)) : rate_of_name(f);
     if (!unit)
         return xstrdup(k->bare_unit && number_of(f) >= k->bare_from ? k->bare_unit : "");

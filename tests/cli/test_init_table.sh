@@ -77,6 +77,22 @@ markdown__second_table_of_other_columns__no_rows_of_the_first()
 'pd.read_html(FILE)[0].to_csv("table.csv", index=False)'
 }
 
+# As FastChat publishes it.
+truths__with_marks_for_neither__one_type()
+{
+    printf '%s\n' '| LLaMA | Bits | mem(MiB) | PPL(c4) | act-order |' '|---|---|---|---|---|' \
+        '| FP16 | 16 | 26634 | 6.96 | - |' '| GPTQ | 4 | 8699 | 6.97 | true |' \
+        '| GPTQ | 4 | 8590 | 7.03 | False |' >table.md
+    expect_run only_stderr 0 init --from-table table.md -o truth.toml
+    expect_stderr_contains 'best: job 3 (table.md:5): peak_memory 8590 MiB, the lowest'
+    expect_run status 0 import -c truth.toml table.md
+    expect_any_stdout
+    expect_any_stderr
+    expect_sql '3|2' "SELECT count(*), count(act_order) FROM results"
+    # What a metric without units has in brackets is none.
+    expect "! grep -q '^unit = .c4' truth.toml"
+}
+
 times__stay_times()
 {
     for name in step_s step_time_s 'time (s)' 's/step'; do
