@@ -320,7 +320,10 @@ static int use_name(void *context, const char *name, bool quoted, struct buffer 
         buffer_add_text(sql, "NULL");
     else {
         OWNED char *hint = names_hint(r->names, name, NULL, 0);
-        if (quoted && !*hint) {
+        const char *before = sql->data + sql->length - 1;
+        while (*before == ' ')
+            before--;
+        if ((quoted || *before == '=') && !*hint) {
             free(hint);
             hint = xasprintf(" (put strings in single quotes: '%s')", name);
         }
@@ -577,6 +580,20 @@ static const char *take_token(struct rewriting *w, const char *p)
     return take_symbol(w, p);
 }
 
+/* What SQLite would say of the parenthesis that is put behind it. */
+static bool ends_early(const char *text)
+{
+    static const char *const words[] = {"and",  "or",      "not",  "in",   "is",  "like",
+                                        "glob", "between", "when", "then", "else"};
+    const char *end = text + strlen(text), *word;
+    while (end > text && isspace((unsigned char)end[-1]))
+        end--;
+    for (word = end; word > text && (isalnum((unsigned char)word[-1]) || strchr("_.", word[-1]));)
+        word--;
+    return end == text || strchr("+-*/%<>=|&~,", end[-1]) ||
+           ANY(i, LENGTH(words), strncasecmp(words[i], word, strlen(words[i])) == 0 && word + strlen(words[i]) == end);
+}
+
 int rewrite_expression(const char *text, const struct rewriter *r, struct buffer *sql, struct error *e)
 {
     struct rewriting w = {.rewriter = r, .sql = sql, .e = e};
@@ -593,6 +610,9 @@ int rewrite_expression(const char *text, const struct rewriter *r, struct buffer
     }
     if (p && w.depth > 0) {
         error_set(e, ERROR_USAGE, "a parenthesis is not closed");
+        p = NULL;
+    } else if (p && ends_early(text)) {
+        error_set(e, ERROR_USAGE, "it ends too early");
         p = NULL;
     }
     if (!p)

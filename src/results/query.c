@@ -127,10 +127,17 @@ static int check_condition(const struct string_list *t, const char *where, struc
         return 0;
     const char *name = strncmp(why.text, missing, strlen(missing)) == 0 ? why.text + strlen(missing) : NULL;
     OWNED char *suggestion = name ? hint(t, name, "\"") : without_unit(where);
+    const char *at = name && !*suggestion ? strstr(where, name) : NULL;
+    while (at && at > where && at[-1] == ' ')
+        at--;
+    if (at && at > where && at[-1] == '=')
+        text_replace(&suggestion, xasprintf(" (put strings in single quotes: '%s')", name));
     if (strstr(why.text, "syntax error"))
         /* The parenthesis is the one that stands around it. */
         error_set(e, why.kind, "--where `%s`: %s%s", where,
                   !strchr(where, ')') && strstr(why.text, "near \")\"") ? "it ends too early" : why.text, suggestion);
+    else if (strstr(why.text, "\n)") || strcmp(why.text, "incomplete input") == 0)
+        error_set(e, why.kind, "--where `%s`: a quotation mark or parenthesis is not closed", where);
     else
         error_set(e, why.kind, "--where: %s%s", why.text, suggestion);
     return -1;

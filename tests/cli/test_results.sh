@@ -108,6 +108,12 @@ results__wrong_names__hints_and_status_2()
     expect_only_stderr 2 'meshsweep: --where: no such column: layer (did you mean layers?)'
     run_meshsweep results --where "name = 'tiny'"
     expect_only_stderr 2 'meshsweep: --where: no such column: name (did you mean "cluster_spec.name" or "model.name"?)'
+    run_meshsweep results --where "\"model.name\" = tiny"
+    expect_only_stderr 2 "meshsweep: --where: no such column: tiny (put strings in single quotes: 'tiny')"
+    for where in "\"model.name\" = 'tiny" '(tp = 1' '"model.name = 1'; do
+        run_meshsweep results --where "$where"
+        expect_only_stderr 2 "meshsweep: --where \`$where\`: a quotation mark or parenthesis is not closed"
+    done
     run_meshsweep results --where 'duration < 40GiB'
     expect_only_stderr_contains 2 '(a number has no unit there: write 40, or 42949672960 where the column is in bytes)'
     run_meshsweep results --where 'duration < .5 h'

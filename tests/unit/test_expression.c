@@ -43,7 +43,11 @@ TEST_ROWS(resolve__each_text__columns_or_a_hint, (const char *text, *expected),
           {"(layers", "a parenthesis is not closed"}, {"layers; DROP TABLE x", "`;` has no meaning in an expression"},
           {"layers -- x", "an expression cannot contain comments"},
           {"layers /* x */", "an expression cannot contain comments"}, {"?1", "`?` has no meaning in an expression"},
-          {"'open", "a string is not closed"}, {"\"open", "a quoted name is not closed"})
+          {"'open", "a string is not closed"}, {"\"open", "a quoted name is not closed"},
+          {"name = adam", "unknown key `adam` (put strings in single quotes: 'adam')"},
+          {"name == adam", "unknown key `adam` (put strings in single quotes: 'adam')"}, {"", "it ends too early"},
+          {" ", "it ends too early"}, {"layers >= ", "it ends too early"}, {"tp BETWEEN 1 AND", "it ends too early"},
+          {"tp NOT NULL", "(\"parallel_spec\".\"tp\" NOT NULL)"})
 {
     OWNED char *out = resolved(row->text);
     assert_string_equal(out, row->expected);

@@ -117,7 +117,7 @@ TEST(refused__names_and_functions__reason_and_hint)
     assert_refused(ZHEN_SPACE ZHEN_BASE, "base.zzz > 1", "--where: unknown key `base.zzz`");
     assert_refused(TWO_KINDS, "random() > 0", "--where: the function random is not allowed here");
     assert_refused(TWO_KINDS, "(SELECT 1)", "--where: a subquery is not allowed here");
-    assert_refused(TWO_KINDS, "emb_dim >", "--where: near \")\": syntax error");
+    assert_refused(TWO_KINDS, "emb_dim >", "--where: it ends too early");
     assert_refused(TWO_KINDS, "nosuch(1)", "--where: no such function: nosuch");
     assert_refused(TWO_KINDS, "abs(-9223372036854775807 - 1) > 0", "--where: integer overflow");
 }
