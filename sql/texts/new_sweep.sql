@@ -53,6 +53,10 @@ line (part, n, line) AS (
         FROM json_each(?1, '$.words') WHERE key = 0 AND value IN ('sbatch', 'qsub', 'bsub', 'condor_submit')
     UNION ALL SELECT 4, -1, say('# Without %s: each job gets devices of its own; [local] devices says of which.', ?1 ->> 'left_out')
         WHERE ?1 ->> 'left_out' IS NOT NULL
+    UNION ALL SELECT 4, -1, say('# TO DO: %s -c takes no words behind its text. Write into that: %s', ?1 ->> '$.words[0]',
+            (SELECT group_concat('{' || key || '}', ', ') FROM axis WHERE is_added OR is_word))
+        WHERE ?1 ->> '$.words[0]' IN ('sh', 'bash', 'dash', 'zsh') AND ?1 ->> '$.words[1]' IN ('-c', '-lc', '-ic')
+            AND EXISTS (SELECT 1 FROM axis WHERE is_added OR is_word)
     UNION ALL SELECT 4, n, rtrim(warning, char(10)) FROM axis WHERE warning IS NOT NULL
     UNION ALL SELECT 5, 0, 'command = ' || iif(is_line, quoted(text), '[' || text || ']') FROM words, it
     UNION ALL SELECT 6, 0, 'env = { ' || group_concat(text, ', ') || ' }' FROM (SELECT text FROM setting ORDER BY part, n)

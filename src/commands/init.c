@@ -47,9 +47,23 @@ static const char *option_for_file(const char *word)
     return NULL;
 }
 
+/* No shell reads the command's words. */
+static int split_command(const char *line, struct string_list *out, struct error *e)
+{
+    static const char *const operators[] = {"|", "||", "&&", "&", ">", ">>", "<", "2>&1", "2>", "&>", "|&", NULL};
+    if (shell_split(line, out, e) < 0)
+        return -1;
+    const char *found = FIND(i, out->count, strings_have((char *const *)operators, out->items[i]), out->items[i]);
+    return !found ? 0
+                  : error_set(e, ERROR_USAGE,
+                              "init: `%s` is for a shell, and none reads the command: leave it out, as jobs' output is "
+                              "kept, or name a script that ends with the program and \"$@\"",
+                              found);
+}
+
 static int take_given(const struct arguments *a, const struct init_options *o, struct answers *out, struct error *e)
 {
-    if (shell_split(o->script ? o->script : "", &out->command, e) < 0)
+    if (split_command(o->script ? o->script : "", &out->command, e) < 0)
         return -1;
     for (char *const *word = a->program; word && *word; word++)
         string_list_add(&out->command, xstrdup(*word));
@@ -218,7 +232,7 @@ typedef int take_answer(const struct init_options *o, const char *answer, struct
 static int take_command(const struct init_options *o, const char *answer, struct answers *given, struct error *e)
 {
     (void)o;
-    return shell_split(answer, &given->command, e);
+    return split_command(answer, &given->command, e);
 }
 
 static int take_axes(const struct init_options *o, const char *answer, struct answers *given, struct error *e)

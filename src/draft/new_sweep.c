@@ -537,11 +537,15 @@ static bool is_range(const char *value, size_t length)
 /* "KEY=A,B" as "KEY = [A, "B"]". */
 static int add_axis(struct buffer *out, const struct new_axis *a, const char *text, struct error *e)
 {
-    if (!a->key[0] || !a->values[0])
+    const size_t last = strlen(a->values);
+    if (!a->key[0] || !last || (a->values[0] == '[' && a->values[last - 1] == ']' && strchr(a->values, ',')))
         return error_set(e, ERROR_USAGE, "init: %s: write an axis as KEY=VALUE,VALUE,…, for example micro_batch=1,2,4",
                          text);
+    if (template_name_length(a->key) != strlen(a->key))
+        return error_set(e, ERROR_USAGE, "init: %s: a key is letters, digits, _, - and inner dots", text);
     buffer_printf(out, "%s = [", a->is_devices ? "num_devices_per_host" : a->key);
     for (const char *value = a->values;; value++) {
+        value += strspn(value, " ");
         size_t length = strcspn(value, ",");
         if (length == 0)
             return error_set(e, ERROR_USAGE, "init: %s: there is an empty value; write an axis as KEY=VALUE,VALUE,…",

@@ -316,6 +316,30 @@ END
 'its own; [local] devices says of which.'
 }
 
+# No shell reads the command, and one that is given as a text takes no options behind it.
+command__words_of_a_shell__said()
+{
+    local line
+    for line in 'cd src && python3 t.py' 'python3 t.py 2>&1 | tee log' 'python3 t.py > log'; do
+        run_meshsweep init -o - a=1,2 --script "$line"
+        expect_only_stderr_contains 2 'is for a shell, and none reads the command: leave it out, as'
+    done
+    expect_said only_stdout_contains 0 '"--x", "a | b", "--a={a}"]' init -o - a=1,2 --script 'python3 t.py --x "a | b"'
+    expect_said only_stdout_contains 0 '# TO DO: bash -c takes no words behind its text. Write into that: {a}, {b}' \
+        init -o - a=1,2 b=3 -- bash -c 'python3 t.py'
+    expect_said only_stdout_contains 0 'command = ["sh", "-c", "t {a}"]' init -o - a=1,2 -- sh -c 't {a}'
+    expect_stdout_lacks 'TO DO'
+}
+
+keys__as_other_tools_write_them__refused_or_read()
+{
+    run_meshsweep init -o - 'a=[1,2]' -- t
+    expect_only_stderr 2 'meshsweep: init: a=[1,2]: write an axis as KEY=VALUE,VALUE,…, for example micro_batch=1,2,4'
+    run_meshsweep init -o - 'a b=1,2' -- t
+    expect_only_stderr 2 'meshsweep: init: a b=1,2: a key is letters, digits, _, - and inner dots'
+    expect_said only_stdout_contains 0 'a = [1, 2, "[3]"]' init -o - 'a=1, 2,[3]' -- t
+}
+
 # Axes replace what the command gives one value for, and what its launcher starts, in their places.
 command__gives_a_value_of_an_axis__takes_its_place()
 {
