@@ -315,6 +315,16 @@ static char *with_tabs(char *regex)
     return buffer_take(&b);
 }
 
+/* Returns whether the unit begins a longer one before: "45.2 img/sec/GPU, 361.6 img/sec". */
+static bool is_begun_before(const char *line, const struct log_field *f)
+{
+    const size_t length = (size_t)(f->unit_end - f->unit);
+    for (const char *p = line; (p = memmem(p, (size_t)(f->number - p), f->unit, length)); p++)
+        if (isalpha((unsigned char)p[length]) || p[length] == '/')
+            return true;
+    return false;
+}
+
 /* The text before it finds "loss: 3" and not "train loss: 3". */
 static char *regex_of(const char *line, const struct log_field *f, const struct kind *k)
 {
@@ -339,6 +349,8 @@ static char *regex_of(const char *line, const struct log_field *f, const struct 
     else if (f->unit >= f->number_end && f->unit < f->unit_end) {
         buffer_add_text(&b, f->unit > f->number_end ? " *" : "");
         add_escaped(&b, f->unit, f->behind_end);
+        if (f->name == f->name_end && is_begun_before(line, f))
+            buffer_add_text(&b, "(?:[^a-zA-Z/]|$)");
     }
     return buffer_take(&b);
 }

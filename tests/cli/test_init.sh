@@ -142,6 +142,7 @@ throughput;1787.5;tokens/s/gpu;done step: 1, seconds: 1.25, TFLOP/s/gpu: 251.4, 
 step_time;5.125;s;iteration 10/99 | lr: 3e-06 | memory_allocated: 41943040000 | train_step_timing in s: 5.125
 peak_memory;62914560000.0;B;iteration 10/99 | memory_allocated: 41943040000 | peak_memory_usage: 62914560000 | loss: 1
 step_time;12.5;ms;{"step": 7, "step_time_ms": 12.5, "loss": 3}
+throughput;361.5;img/sec;Epoch 1/3, Batch 10/99: loss=2.5, 45.25 img/sec/GPU, 361.5 img/sec total, ETA 0:01:20
 throughput;1.02;Steps/Sec;(step=0000100) Train Loss: 0.1889, Train Steps/Sec: 1.02
 loss;0.1889;;(step=0000100) Train Loss: 0.1889, Train Steps/Sec: 1.02
 throughput;1.02;steps/sec;step 5: loss 2.1, speed: 1.02 steps/sec
