@@ -16,7 +16,6 @@
 #include "results/failure_causes.h"
 #include "results/json.h"
 #include "results/status.h"
-#include "store/places.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "results/failure_causes.h"
-#include "store/places.h"
+#include "store/states.h"
 #include "util/buffer.h"
 #include "util/clock.h"
 #include "util/memory.h"
@@ -459,37 +459,28 @@ size_t place_watch_take_seconds(struct place_watch *w, int64_t *job_ids, size_t 
 
 /* --- in the database and in words --- */
 
-struct loading {
-    const struct place_naming *naming;
-    struct place_watch *watch;
-};
-
-/* A place that was set aside before. */
-static void load_one(void *context, const struct place_row *row)
-{
-    const struct loading *l = context;
-    const bool are_nodes = l->naming->kind == PLACES_ARE_NODES, are_here = l->naming->kind == PLACES_ARE_DEVICES;
-    if (are_nodes != !row->device || (are_here && strcmp(row->host, l->naming->host) != 0))
-        return;
-    OWNED char *name = are_nodes  ? xstrdup(row->host)
-                       : are_here ? xstrdup(row->device)
-                                  : xasprintf("%s:%s", row->host, row->device);
-    struct watched_place *p = need_place(l->watch, name);
-    p->is_aside = true;
-    text_replace(&p->message, row->message ? xstrdup(row->message) : NULL);
-    p->until_ms = row->until_ms;
-    p->rest_ms = row->rest_ms;
-}
-
 int place_record_load(struct db *db, const struct place_naming *naming, bool release, struct place_watch *w,
                       struct error *e)
 {
-    struct loading l = {naming, w};
-    if (places_aside_read(db, load_one, &l, e) < 0)
-        return -1;
-    if (release)
+    const bool are_nodes = naming->kind == PLACES_ARE_NODES, are_here = naming->kind == PLACES_ARE_DEVICES;
+    struct stmt *s = NULL;
+    int rc;
+    while (
+        (rc = db_next(db, "SELECT host, nullif(device, ''), message, until, rest_ms FROM place ORDER BY host, device",
+                      NO_VALUES, &s, e)) > 0) {
+        const char *host = stmt_text(s, 0), *device = stmt_text(s, 1);
+        if (are_nodes != !device || (are_here && strcmp(host, naming->host) != 0))
+            continue;
+        OWNED char *name = are_nodes ? xstrdup(host) : are_here ? xstrdup(device) : xasprintf("%s:%s", host, device);
+        struct watched_place *p = need_place(w, name);
+        p->is_aside = true;
+        text_replace(&p->message, stmt_copy_text(s, 2));
+        p->until_ms = stmt_int(s, 3);
+        p->rest_ms = stmt_int(s, 4);
+    }
+    if (rc == 0 && release)
         place_watch_release(w, clock_wall_ms());
-    return 0;
+    return rc;
 }
 
 /* Its host, the caller's, and what follows that of its name; NULL: nothing. */
@@ -505,36 +496,58 @@ static int write_one(struct db *db, const struct place_naming *naming, const str
 {
     const char *device;
     OWNED char *host = split(naming, c->place, &device);
-    const struct place_row row = {host, device, c->message, c->jobs, c->since_ms, c->until_ms, c->rest_ms};
-    return c->is_aside ? place_set_aside(db, &row, e) : place_restore(db, host, device, e);
+    if (!c->is_aside)
+        return db_run(db, "DELETE FROM place WHERE host = ?1 AND device = coalesce(?2, '')",
+                      VALUES(sql_text(host), sql_text(device)), e);
+    return db_run(db,
+                  "INSERT INTO place (host, device, message, jobs, since, until, rest_ms)"
+                  " VALUES (?1, coalesce(?2, ''), ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE SET"
+                  " jobs = jobs + excluded.jobs, message = coalesce(excluded.message, message),"
+                  " until = excluded.until, rest_ms = excluded.rest_ms",
+                  VALUES(sql_text(host), sql_text(device), sql_text(c->message), sql_int(c->jobs), sql_int(c->since_ms),
+                         sql_int(c->until_ms), sql_int(c->rest_ms)),
+                  e);
 }
 
-static int blame(const struct place_target *t, const struct place_change *c, int64_t *reopened, struct error *e)
+/* The attempt's failure is put down to its place. A job that stands as failed by it is pending again. */
+static int blame(const struct place_target *t, int64_t attempt_id, int64_t *reopened, struct error *e)
 {
-    for (size_t i = 0; i < c->attempt_count; i++) {
-        enum failure failure;
-        if (place_blame(t->db, c->attempts[i], &failure, e) < 0 ||
-            (t->keeps_sums && attempt_sums_keep(t->db, c->attempts[i], e) < 0))
-            return -1;
-        reopened[failure] += failure != FAILURE_NONE;
-    }
-    return 0;
+    const struct sql_value id = sql_int(attempt_id);
+    const char *pending = job_state_names[job_transition(JOB_FAILED, JOB_REOPEN).next];
+    OWNED char *failure = NULL;
+    if (db_run(t->db, "UPDATE attempt SET blame = ?2 WHERE id = ?1 AND state = 'failed' AND blame IS NULL",
+               VALUES(id, sql_text(blame_names[BLAME_HOST])), e) < 0 ||
+        db_query_text(t->db, "SELECT failure FROM job WHERE attempt_id = ? AND state = 'failed'", VALUES(id), &failure,
+                      e) < 0)
+        return -1;
+    if (failure &&
+        db_run(t->db,
+               "UPDATE job SET state = ?2, failure = NULL, due = NULL WHERE attempt_id = ?1 AND state = 'failed'",
+               VALUES(id, sql_text(pending)), e) < 0)
+        return -1;
+    const enum failure was = failure ? failure_by_name(failure) : FAILURE_NONE;
+    reopened[was] += was != FAILURE_NONE;
+    return t->keeps_sums ? attempt_sums_keep(t->db, attempt_id, e) : 0;
 }
 
 int place_record_write(const struct place_target *target, const struct place_changes *changes,
                        int64_t reopened[FAILURE_COUNT], struct error *e)
 {
-    for (size_t i = 0; i < changes->count; i++)
-        if (write_one(target->db, target->naming, &changes->items[i], e) < 0 ||
-            blame(target, &changes->items[i], reopened, e) < 0)
-            return -1;
-    return 0;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < changes->count; i++) {
+        const struct place_change *c = &changes->items[i];
+        rc = write_one(target->db, target->naming, c, e);
+        for (size_t k = 0; rc == 0 && k < c->attempt_count; k++)
+            rc = blame(target, c->attempts[k], reopened, e);
+    }
+    return rc;
 }
 
 char *place_record_describe(const struct place_naming *naming, const struct place_change *c)
 {
     const char *device;
-    char duration[32], *host = split(naming, c->place, &device), *name = place_name(host, device), *text;
+    char duration[32], *host = split(naming, c->place, &device), *text;
+    char *name = device ? xasprintf("device %s of %s", device, host) : xasprintf("node %s", host);
     format_duration_ms(c->until_ms - c->since_ms, duration, sizeof duration);
     if (!c->is_aside)
         text = xasprintf("%s works again", name);

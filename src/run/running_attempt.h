@@ -6,7 +6,6 @@
 #include "process/supervisor.h"
 #include "space/launch.h"
 #include "store/attempts.h"
-#include "store/places.h"
 #include "util/hash.h"
 
 struct running_attempt {

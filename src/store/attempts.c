@@ -467,3 +467,30 @@ int recovered_attempt_adopt(struct db *db, int64_t attempt_id, int64_t runner_id
     return db_run(db, "UPDATE attempt SET runner_id = ?2 WHERE id = ?1 AND state IN ('claimed', 'running')",
                   VALUES(sql_int(attempt_id), sql_int(runner_id)), e);
 }
+
+/* --- where a job failed --- */
+
+void places_free(struct places *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        free_all(p->items[i].host, p->items[i].devices);
+    }
+    free(p->items);
+    *p = PLACES_INIT;
+}
+
+int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct error *e)
+{
+    static const char sql[] =
+        "SELECT coalesce(a.host, r.host), a.devices, max(a.host IS NOT NULL), max(a.failure IS 'lost')"
+        " FROM attempt AS a JOIN runner AS r ON r.id = a.runner_id"
+        " WHERE a.job_id = ? AND a.kind = 'trial' AND iif(a.state = 'failed', a.failure <> 'cancelled', "
+        "a.device_note IS NOT NULL) GROUP BY 1, 2 ORDER BY max(a.number) DESC";
+    struct stmt *s = NULL;
+    int rc;
+    while ((rc = db_next(db, sql, VALUES(sql_int(job_id)), &s, e)) > 0) {
+        *array_add(out->items, out->count) =
+            (struct place){xstrdup(stmt_text(s, 0)), stmt_copy_text(s, 1), stmt_int(s, 2) != 0, stmt_int(s, 3) != 0};
+    }
+    return rc;
+}

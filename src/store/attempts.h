@@ -77,7 +77,7 @@ struct attempt_start {
     const char *reference;    /* the executor's own name for it; NULL: none */
     const char *waits;        /* why its batch system has not begun it; NULL: it runs. Lives as long as the runner */
     const char *host;         /* where it runs; NULL: where its runner does */
-    const char *devices;      /* see store/places.h; NULL: none were given to it */
+    const char *devices;      /* as struct place has them; NULL: none were given to it */
     const int64_t *fixtures;  /* ids of fixture_start that it uses, 0 at the end; NULL: none */
 };
 int attempt_record_start(struct attempt_store *s, const struct attempt_start *start, struct error *e);
@@ -185,3 +185,24 @@ int recovered_attempts_none_elsewhere(struct db *db, const char *executor, struc
 
 /* Makes an attempt that of `runner_id`: attempts_recover leaves it alone. Inside the caller's write transaction. */
 int recovered_attempt_adopt(struct db *db, int64_t attempt_id, int64_t runner_id, struct error *e);
+
+/* --- where a job failed --- */
+
+struct place {
+    char *host;
+    char *devices; /* "0,2", as CUDA_VISIBLE_DEVICES has them; NULL: none were given */
+    bool is_named; /* the host is the attempt's own, not its runner's */
+    bool lost;     /* some attempt was lost there */
+};
+
+struct places {
+    struct place *items;
+    size_t count;
+};
+
+#define PLACES_INIT ((struct places){NULL, 0})
+void places_free(struct places *p);
+
+/* Finds where attempts of the job failed otherwise than by a person's will, or had slow devices, each place once, the
+ * last first: places that another attempt is to avoid where there is a choice. `out` is appended to. */
+int places_of_failures(struct db *db, int64_t job_id, struct places *out, struct error *e);

@@ -1,6 +1,6 @@
 /* store: after how long a job is tried again, and where it failed before. */
 #include "database_fixture.h"
-#include "store/places.h"
+#include "store/attempts.h"
 #include "store/states.h"
 
 TEST(retry_delay__doubles__up_to_the_longest)
