@@ -596,7 +596,7 @@ int session_narrow(const struct session *s, struct db *db, int64_t sweep_id, str
     if (s->only.sql && enumerate_select(s->space, db, &s->only, e) < 0)
         return -1;
     if (s->shard.of == 0)
-        return selection_forget_shard(db, e);
+        return db_exec(db, "DELETE FROM meta WHERE name = 'shard'", e);
     if (selection_take_shard(db, sweep_id, s->only.sql != NULL, &s->shard, &others, e) < 0)
         return -1;
     output_message("shard %lld/%lld: %lld jobs belong to other shards", (long long)s->shard.number,

@@ -379,7 +379,8 @@ static int select_best(struct execution *x, bool winner_alone, int64_t *winner, 
     if (rc == 0 && *winner)
         rc = selection_begin(x->db, e);
     for (job = jobs ? jobs->child : NULL; rc == 0 && *winner && job; job = job->next)
-        rc = selection_add(x->db, (int64_t)job->valuedouble, e);
+        rc = db_run(x->db, "INSERT OR IGNORE INTO temp.selected VALUES (?)", VALUES(sql_int((int64_t)job->valuedouble)),
+                    e);
     return rc;
 }
 

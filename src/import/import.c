@@ -527,7 +527,7 @@ static int settle(struct import *m, struct error *e)
     int64_t rows;
     if (import_store_finish(m->store, &m->summary.removed, e) < 0 || renew_measured(m, e) < 0 ||
         learning_fit(m->space, r->db, e) < 0 || imported_sweep_count(r->db, m->sweep_id, &counts, &rows, e) < 0 ||
-        sweep_set_enumerated(r->db, m->sweep_id, &counts, e) < 0 ||
+        sweep_set_counts(r->db, m->sweep_id, &counts, true, e) < 0 ||
         db_query_text(r->db, embedded_text("src/import/older_tables.sql"), VALUES(sql_int(m->sweep_id)),
                       &m->summary.older, e) < 0)
         return -1;

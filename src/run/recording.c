@@ -461,24 +461,40 @@ static struct seen_values seen_of(const struct recording *r, const struct claim 
     return seen;
 }
 
-static void take_peer(void *context, double clock, double throttled)
+/* Says what a metric of an attempt's devices is, where nobody has said so. */
+static int define_own(struct db *db, enum own_metric metric, struct error *e)
 {
-    struct device_peers *p = context;
-    p->clocks = array_grow(p->clocks, p->count, sizeof *p->clocks);
-    p->clocks[p->count] = clock;
-    *array_add(p->throttled, p->count) = throttled;
+    const struct own_metric_kind *m = &own_metrics[metric];
+    const bool is_memory = metric == OWN_DEVICE_MEMORY;
+    return db_run(db,
+                  "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
+                  " VALUES (?1, ?2, ?3, 'max', ?4, ?5)",
+                  VALUES(sql_text(m->name), sql_text(m->unit), sql_text(m->better),
+                         sql_text(is_memory ? "device" : NULL), sql_text(is_memory ? "largest" : NULL)),
+                  e);
 }
 
 /* Against what other attempts saw of such devices. */
-static int judge_devices(struct attempt_store *store, struct recording *r, struct error *e)
+static int judge_devices(struct db *db, struct recording *r, struct error *e)
 {
-    struct device_peers peers = {NULL, NULL, 0};
+    static const char sql[] =
+        "SELECT c.value, t.value FROM (SELECT id FROM attempt WHERE device_model = ? AND state = 'ok' AND "
+        "kind = 'trial' ORDER BY id DESC LIMIT ?2) AS a"
+        " LEFT JOIN summary AS c ON c.attempt_id = a.id AND c.name = 'device_clock'"
+        " LEFT JOIN summary AS t ON t.attempt_id = a.id AND t.name = 'device_throttled'";
+    enum { PEERS_MOST = 200 };
+    double clocks[PEERS_MOST], throttled[PEERS_MOST];
+    struct device_peers peers = {clocks, throttled, 0};
+    struct stmt *s = NULL;
+    int rc;
     if (r->failure || !r->end.device_model)
         return 0;
-    int rc = attempts_peers(store, r->end.device_model, take_peer, &peers, e);
+    while ((rc = db_next(db, sql, VALUES(sql_text(r->end.device_model), sql_int(PEERS_MOST)), &s, e)) > 0) {
+        clocks[peers.count] = stmt_double_or_nan(s, 0);
+        throttled[peers.count++] = stmt_double_or_nan(s, 1);
+    }
     if (rc == 0 && peers.count > 0)
         r->end.device_note = device_condition_unlike(r->device_clock, r->device_throttled, &peers);
-    free_all(peers.clocks, peers.throttled);
     return rc;
 }
 
@@ -512,16 +528,18 @@ int recording_store(const struct recording_target *target, const struct claim *c
         return attempt_hold(store, claim, r->hold, e);
     }
     bool running;
-    if (attempt_is_running(store, claim->attempt_id, &running, e) < 0)
+    /* A person may have deleted its row, or its job's, meanwhile. */
+    if (db_query_bool(target->db, "SELECT 1 FROM attempt WHERE id = ? AND state = 'running'",
+                      VALUES(sql_int(claim->attempt_id)), &running, e) < 0)
         return -1;
     r->job_end = JOB_END_GONE;
     if (!running)
         return 0;
     for (int i = OWN_DEVICE_MEMORY; i < OWN_METRIC_COUNT; i++)
-        if (r->saw[i] && attempt_define_own(store, (enum own_metric)i, e) < 0)
+        if (r->saw[i] && define_own(target->db, (enum own_metric)i, e) < 0)
             return -1;
     if (recording_store_samples(store, claim->attempt_id, r, e) < 0 || store_measures(target, claim, r, e) < 0 ||
-        judge_devices(store, r, e) < 0)
+        judge_devices(target->db, r, e) < 0)
         return -1;
     FAULT(SAMPLES_WRITTEN);
     int rc = attempt_record_end(store, &r->end, &r->job_end, e);

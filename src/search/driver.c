@@ -500,7 +500,15 @@ static int choose(void *context, int64_t *job_ids, size_t room, size_t *count, e
     /* A trial that has not ended: its job runs, or waits for another try. */
     d->is_over = late || (said == SEARCH_FINISHED && !ANY(i, d->set.space.count, d->trials[i].trial_id));
     *answer = d->is_over ? CLAIM_FINISHED : said == SEARCH_RUN ? CLAIM_MORE : CLAIM_WAIT;
-    return search_record_end(d->request.db, d->search_id, d->is_over ? d->reason : NULL, e);
+    return db_run(d->request.db, "UPDATE search SET finished = ?2 WHERE id = ?1 AND finished IS NOT ?2",
+                  VALUES(sql_int(d->search_id), sql_text(d->is_over ? d->reason : NULL)), e);
+}
+
+/* `attempt_id` 0: it has none any more. */
+static int attach_trial(struct search_driver *d, size_t candidate, int64_t attempt_id, struct error *e)
+{
+    return db_run(d->request.db, "UPDATE trial SET attempt_id = ?2 WHERE id = ?1",
+                  VALUES(sql_int(d->trials[candidate].trial_id), sql_positive(attempt_id)), e);
 }
 
 static int claimed(void *context, const struct claim *claim, struct error *e)
@@ -512,7 +520,7 @@ static int claimed(void *context, const struct claim *claim, struct error *e)
     struct candidate_progress *s = &d->progress[candidate];
     s->looks = s->looked_at = 0;
     s->counting_ms = 0;
-    return trial_attach(d->request.db, d->trials[candidate].trial_id, claim->attempt_id, e);
+    return attach_trial(d, candidate, claim->attempt_id, e);
 }
 
 static int released(void *context, const struct claim *claim, struct error *e)
@@ -523,7 +531,7 @@ static int released(void *context, const struct claim *claim, struct error *e)
         r->queued = false;
         return 0;
     }
-    return trial_attach(d->request.db, d->trials[candidate_set_find(&d->set, claim->job_id)].trial_id, 0, e);
+    return attach_trial(d, candidate_set_find(&d->set, claim->job_id), 0, e);
 }
 
 static int ended(void *context, const struct claim_end *end, struct error *e)

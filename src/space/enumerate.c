@@ -216,7 +216,8 @@ static int draw_jobs(struct loader *l, struct match_cursor *cursor, int64_t coun
 static int count_to_draw(const struct loader *l, int64_t *count, struct error *e)
 {
     int64_t ended, once = l->order.draw.count;
-    if (jobs_count_ended(l->db, l->out->sweep_id, &ended, e) < 0)
+    if (db_query_int(l->db, "SELECT count(*) FROM job WHERE sweep_id = ? AND state IN ('ok', 'failed')",
+                     VALUES(sql_int(l->out->sweep_id)), 0, &ended, e) < 0)
         return -1;
     *count = once * (1 + ended / once);
     return 0;
@@ -279,12 +280,18 @@ static int record_rules(struct space *space, struct db *db, int64_t sweep_id, co
     return rc;
 }
 
-/* Over what stands there. */
+/* Over what stands there: what has never been tried is set aside, job_writer_put takes back what is still asked for,
+ * and what is left after that is dropped. */
 static int load_again(struct loader *l, struct error *e)
 {
-    if (jobs_set_aside(l->db, l->out->sweep_id, e) < 0 || load_next(l, INT64_MAX, e) < 0)
+    const struct sql_values sweep = VALUES(sql_int(l->out->sweep_id));
+    if (db_run(l->db,
+               "UPDATE job SET rank = -1 - rank WHERE sweep_id = ? AND state = 'pending' AND rank >= 0"
+               " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)",
+               sweep, e) < 0 ||
+        load_next(l, INT64_MAX, e) < 0)
         return -1;
-    return jobs_drop_aside(l->db, l->out->sweep_id, e);
+    return db_run(l->db, "DELETE FROM job WHERE sweep_id = ? AND rank < 0 AND state = 'pending'", sweep, e);
 }
 
 /* Returns whether what becomes of the first jobs is all the same to those that are not there yet: no one is pruned for
@@ -320,7 +327,7 @@ static int load_first(struct loader *l, struct error *e)
 static int load_all(struct loader *l, struct error *e)
 {
     bool any;
-    if (jobs_any(l->db, &any, e) < 0)
+    if (db_query_bool(l->db, "SELECT EXISTS (SELECT 1 FROM job)", NO_VALUES, &any, e) < 0)
         return -1;
     /* Every job gets the ids that its sweep and specs have just been put under. */
     db_check_references(l->db, false);
@@ -356,9 +363,8 @@ static int enumerate_all(struct loader *l, struct error *e)
         return -1;
     struct sweep_counts there = out->counts;
     there.jobs -= out->unlisted;
-    if (out->unlisted > 0)
-        return sweep_set_drawn(l->db, out->sweep_id, &there, e);
-    return (out->is_drawn ? sweep_set_drawn : sweep_set_enumerated)(l->db, out->sweep_id, &out->counts, e);
+    return sweep_set_counts(l->db, out->sweep_id, out->unlisted > 0 ? &there : &out->counts,
+                            out->unlisted == 0 && !out->is_drawn, e);
 }
 
 /* Finds whether every job is recorded with the predictions that are made now. */
@@ -452,7 +458,7 @@ static int list_rest(struct unlisted *u, struct error *e)
         job_writer_expect(l->writer, u->enumeration.unlisted, e) < 0 ? -1 : load_next(l, u->enumeration.unlisted, e);
     db_check_references(l->db, true);
     if (rc == 0 && !is_stopped(l))
-        rc = sweep_set_enumerated(l->db, u->enumeration.sweep_id, &u->enumeration.counts, e);
+        rc = sweep_set_counts(l->db, u->enumeration.sweep_id, &u->enumeration.counts, true, e);
     return rc == 0 && !is_stopped(l) ? result_views_refresh(l->db, e) : rc;
 }
 
@@ -508,7 +514,8 @@ static int select_matches(struct match_cursor *cursor, struct db *db, bool *any,
     *any = false;
     while ((rc = match_next(cursor, &m, e)) > 0) {
         *any = true;
-        if (selection_add_key(db, &m->key, e) < 0)
+        if (db_run(db, "INSERT OR IGNORE INTO temp.selected SELECT id FROM job WHERE key = ?",
+                   VALUES(sql_hash(&m->key)), e) < 0)
             return -1;
     }
     return rc;

@@ -221,12 +221,6 @@ static int record_attempt_end(struct attempt_store *s, const struct attempt_end 
                   e);
 }
 
-int attempt_is_running(struct attempt_store *s, int64_t attempt_id, bool *yes, struct error *e)
-{
-    return db_query_bool(s->db, "SELECT 1 FROM attempt WHERE id = ? AND state = 'running'", VALUES(sql_int(attempt_id)),
-                         yes, e);
-}
-
 int attempts_next_due(struct attempt_store *s, int64_t since_ms, int64_t *due_ms, struct error *e)
 {
     return db_query_int(s->db, s->next_due,
@@ -364,33 +358,6 @@ int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const ch
                          sql_finite(row->maximum), sql_finite(row->stddev), sql_finite(row->p90),
                          sql_int(row->not_finite), sql_int(row->reported),
                          row->kept < row->reported ? sql_int(row->kept) : sql_null()),
-                  e);
-}
-
-int attempts_peers(struct attempt_store *s, const char *device_model,
-                   void (*found)(void *context, double clock, double throttled), void *context, struct error *e)
-{
-    static const char sql[] =
-        "SELECT c.value, t.value FROM (SELECT id FROM attempt WHERE device_model = ? AND state = 'ok' AND "
-        "kind = 'trial' ORDER BY id DESC LIMIT 200) AS a"
-        " LEFT JOIN summary AS c ON c.attempt_id = a.id AND c.name = 'device_clock'"
-        " LEFT JOIN summary AS t ON t.attempt_id = a.id AND t.name = 'device_throttled'";
-    struct stmt *peers = NULL;
-    int rc;
-    while ((rc = db_next(s->db, sql, VALUES(sql_text(device_model)), &peers, e)) > 0)
-        found(context, stmt_double_or_nan(peers, 0), stmt_double_or_nan(peers, 1));
-    return rc;
-}
-
-int attempt_define_own(struct attempt_store *s, enum own_metric metric, struct error *e)
-{
-    const struct own_metric_kind *m = &own_metrics[metric];
-    const bool is_memory = metric == OWN_DEVICE_MEMORY;
-    return db_run(s->db,
-                  "INSERT OR IGNORE INTO metric_definition (name, unit, better, take, counter, rank)"
-                  " VALUES (?1, ?2, ?3, 'max', ?4, ?5)",
-                  VALUES(sql_text(m->name), sql_text(m->unit), sql_text(m->better),
-                         sql_text(is_memory ? "device" : NULL), sql_text(is_memory ? "largest" : NULL)),
                   e);
 }
 

@@ -112,9 +112,6 @@ struct attempt_end {
     int64_t leftovers, log_bytes;
 };
 
-/* Finds whether the attempt still stands as running: a person may have deleted its row, or its job's, meanwhile. */
-int attempt_is_running(struct attempt_store *s, int64_t attempt_id, bool *yes, struct error *e);
-
 enum job_end {
     JOB_END_OK = 1,
     JOB_END_FAILED,
@@ -147,14 +144,6 @@ struct summary {
 };
 int attempt_record_summary(struct attempt_store *s, int64_t attempt_id, const char *name, const struct summary *row,
                            struct error *e);
-
-/* Calls `found` with the mean clock and the share of slowdowns (NAN: not known) of the last 200 attempts that are ok
- * and had devices of the model. */
-int attempts_peers(struct attempt_store *s, const char *device_model,
-                   void (*found)(void *context, double clock, double throttled), void *context, struct error *e);
-
-/* Says what a metric of an attempt's devices is, where nobody has said so. */
-int attempt_define_own(struct attempt_store *s, enum own_metric metric, struct error *e);
 
 /* --- recovered attempts --- */
 

@@ -437,5 +437,5 @@ int imported_table_undo(struct db *db, int64_t id, struct import_removal *out, s
     if (rows == 0)
         return 0;
     return imported_sweep_count(db, sweep_id, &counts, &rows, e) < 0 ? -1
-                                                                     : sweep_set_enumerated(db, sweep_id, &counts, e);
+                                                                     : sweep_set_counts(db, sweep_id, &counts, true, e);
 }

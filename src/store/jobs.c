@@ -9,41 +9,6 @@
 #include "util/embedded.h"
 #include "util/memory.h"
 
-int jobs_set_aside(struct db *db, int64_t sweep_id, struct error *e)
-{
-    return db_run(db,
-                  "UPDATE job SET rank = -1 - rank WHERE sweep_id = ? AND state = 'pending' AND rank >= 0"
-                  " AND NOT EXISTS (SELECT 1 FROM attempt WHERE job_id = job.id)",
-                  VALUES(sql_int(sweep_id)), e);
-}
-
-int jobs_drop_aside(struct db *db, int64_t sweep_id, struct error *e)
-{
-    return db_run(db, "DELETE FROM job WHERE sweep_id = ? AND rank < 0 AND state = 'pending'",
-                  VALUES(sql_int(sweep_id)), e);
-}
-
-int jobs_any(struct db *db, bool *any, struct error *e)
-{
-    return db_query_bool(db, "SELECT EXISTS (SELECT 1 FROM job)", NO_VALUES, any, e);
-}
-
-/* Each part has an index of its own; there is none of all that is pending. */
-int jobs_any_pending(struct db *db, int64_t sweep_id, bool *any, struct error *e)
-{
-    static const char sql[] =
-        "SELECT EXISTS (SELECT 1 FROM job WHERE sweep_id = ?1 AND state = 'pending' AND witness_id IS NULL"
-        "  AND held IS NULL) OR EXISTS (SELECT 1 FROM job WHERE held IS NOT NULL AND sweep_id = ?1)"
-        " OR EXISTS (SELECT 1 FROM job WHERE witness_id IS NOT NULL AND sweep_id = ?1)";
-    return db_query_bool(db, sql, VALUES(sql_int(sweep_id)), any, e);
-}
-
-int jobs_count_ended(struct db *db, int64_t sweep_id, int64_t *count, struct error *e)
-{
-    return db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id = ? AND state IN ('ok', 'failed')",
-                        VALUES(sql_int(sweep_id)), 0, count, e);
-}
-
 int jobs_let_go(struct db *db, int64_t sweep_id, int64_t losses_most, int64_t *count, struct error *e)
 {
     assert(job_transition(JOB_PENDING, JOB_LET_GO).action == JOB_CLEAR_HELD);
@@ -210,16 +175,6 @@ int selection_begin(struct db *db, struct error *e)
                    e);
 }
 
-int selection_add(struct db *db, int64_t job_id, struct error *e)
-{
-    return db_run(db, "INSERT OR IGNORE INTO temp.selected VALUES (?)", VALUES(sql_int(job_id)), e);
-}
-
-int selection_add_key(struct db *db, const struct hash128 *key, struct error *e)
-{
-    return db_run(db, "INSERT OR IGNORE INTO temp.selected SELECT id FROM job WHERE key = ?", VALUES(sql_hash(key)), e);
-}
-
 /* --- shards --- */
 
 /* Every shard draws a number for the job, the same on every machine; the highest has it. */
@@ -281,9 +236,4 @@ int selection_take_shard(struct db *db, int64_t sweep_id, bool of_selected, cons
     if ((!of_selected && selection_begin(db, e) < 0) || db_begin(db, e) < 0)
         return -1;
     return db_end(db, narrow(db, sweep_id, of_selected ? &of_selection : &of_sweep, s, others, e), e);
-}
-
-int selection_forget_shard(struct db *db, struct error *e)
-{
-    return db_exec(db, "DELETE FROM meta WHERE name = 'shard'", e);
 }

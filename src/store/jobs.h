@@ -9,20 +9,6 @@
 #include "store/states.h"
 #include "util/hash.h"
 
-/* Before a sweep is enumerated again: what has never been tried is set aside, job_writer_put takes back what is still
- * asked for, and what is left after that is dropped. */
-int jobs_set_aside(struct db *db, int64_t sweep_id, struct error *e);
-int jobs_drop_aside(struct db *db, int64_t sweep_id, struct error *e);
-
-/* Finds whether there is a job of any sweep. */
-int jobs_any(struct db *db, bool *any, struct error *e);
-
-/* Finds whether a job of the sweep is pending, be it held or pruned. */
-int jobs_any_pending(struct db *db, int64_t sweep_id, bool *any, struct error *e);
-
-/* How many jobs of the sweep are ok or failed. */
-int jobs_count_ended(struct db *db, int64_t sweep_id, int64_t *count, struct error *e);
-
 /* Jobs that are held, and were not lost more often than that in a row, may be started again; `*count` gets how many. */
 int jobs_let_go(struct db *db, int64_t sweep_id, int64_t losses_most, int64_t *count, struct error *e);
 
@@ -111,10 +97,6 @@ extern const char *const job_spec_columns[JOB_SPECS];
 /* Makes the table anew; outside a transaction. */
 int selection_begin(struct db *db, struct error *e);
 
-/* By its id, or by its key: where there is no such job nothing is added. */
-int selection_add(struct db *db, int64_t job_id, struct error *e);
-int selection_add_key(struct db *db, const struct hash128 *key, struct error *e);
-
 /* --- shards --- */
 
 /* One of the parts that several machines run each one of. Which one a job belongs to follows from its key alone, by
@@ -131,5 +113,3 @@ bool shard_has(const struct shard *s, const struct hash128 *key);
  * others, and records that for `status`. Outside a transaction. */
 int selection_take_shard(struct db *db, int64_t sweep_id, bool of_selected, const struct shard *s, int64_t *others,
                          struct error *e);
-/* The database is of no shard any more. */
-int selection_forget_shard(struct db *db, struct error *e);

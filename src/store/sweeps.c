@@ -113,7 +113,7 @@ int sweep_is_enumerated(struct db *db, int64_t id, bool *yes, struct sweep_count
     return rc < 0 ? -1 : 0;
 }
 
-static int set_counts(struct db *db, int64_t id, struct sweep_counts *c, bool is_enumerated, struct error *e)
+int sweep_set_counts(struct db *db, int64_t id, struct sweep_counts *c, bool is_enumerated, struct error *e)
 {
     if (c->jobs < 0 &&
         db_query_int(db, "SELECT count(*) FROM job WHERE sweep_id = ?", VALUES(sql_int(id)), 0, &c->jobs, e) < 0)
@@ -125,16 +125,6 @@ static int set_counts(struct db *db, int64_t id, struct sweep_counts *c, bool is
                   VALUES(sql_int(id), sql_int(c->combinations), sql_int(c->matched), sql_int(c->duplicates),
                          sql_int(c->jobs), sql_int(is_enumerated)),
                   e);
-}
-
-int sweep_set_enumerated(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e)
-{
-    return set_counts(db, id, counts, true, e);
-}
-
-int sweep_set_drawn(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e)
-{
-    return set_counts(db, id, counts, false, e);
 }
 
 int sweep_record_rules(struct db *db, int64_t id, const struct rule_row *rules, size_t count, struct error *e)

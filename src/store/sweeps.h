@@ -23,13 +23,10 @@ int sweep_record(struct db *db, const struct sweep *s, const struct sweep_identi
  * since (the table's triggers watch). `*counts` is filled when so. */
 int sweep_is_enumerated(struct db *db, int64_t id, bool *yes, struct sweep_counts *counts, struct error *e);
 
-/* Marks it enumerated. `*counts` has combinations and matched, and jobs where they are known, else -1: then they are
- * counted from the table. Gets the rest. */
-int sweep_set_enumerated(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e);
-
-/* Notes that only some jobs of the sweep stand there: it does not count as enumerated, and no duplicates are
- * reported. */
-int sweep_set_drawn(struct db *db, int64_t id, struct sweep_counts *counts, struct error *e);
+/* Marks it enumerated, or notes that only some jobs of it stand there: then no duplicates are reported. `*counts` has
+ * combinations and matched, and jobs where they are known, else -1: then they are counted from the table. Gets the
+ * rest. */
+int sweep_set_counts(struct db *db, int64_t id, struct sweep_counts *counts, bool is_enumerated, struct error *e);
 
 /* The sweep that was asked for last; texts are the caller's. ERROR_NOTHING where none was recorded. A read: needs no
  * transaction. */

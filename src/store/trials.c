@@ -20,12 +20,6 @@ int search_open(struct db *db, int64_t sweep_id, const char *strategy, const cha
                      id, e);
 }
 
-int search_record_end(struct db *db, int64_t id, const char *reason, struct error *e)
-{
-    return db_run(db, "UPDATE search SET finished = ?2 WHERE id = ?1 AND finished IS NOT ?2",
-                  VALUES(sql_int(id), sql_text(reason)), e);
-}
-
 /* --- trials --- */
 
 int trial_next(struct db *db, int64_t search_id, struct stmt **s, struct trial_row *out, struct error *e)
@@ -70,12 +64,6 @@ int trial_record(struct db *db, int64_t search_id, const struct trial_row *row, 
                        id, e);
     FAULT(TRIAL_ASKED);
     return rc;
-}
-
-int trial_attach(struct db *db, int64_t id, int64_t attempt_id, struct error *e)
-{
-    return db_run(db, "UPDATE trial SET attempt_id = ?2 WHERE id = ?1", VALUES(sql_int(id), sql_positive(attempt_id)),
-                  e);
 }
 
 int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct job_outcome *o, struct error *e)

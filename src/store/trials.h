@@ -7,8 +7,6 @@
 /* The last search of the sweep with that strategy and those options, a new one if there is none. */
 int search_open(struct db *db, int64_t sweep_id, const char *strategy, const char *options_json, int64_t *id,
                 struct error *e);
-/* NULL: it continues. */
-int search_record_end(struct db *db, int64_t id, const char *reason, struct error *e);
 
 /* The result of an ok job that does not meet a condition of [sweep] subject_to; the second: a bound on memory, which
  * what needs more does not meet either. */
@@ -37,7 +35,6 @@ struct trial_row {
 int trial_next(struct db *db, int64_t search_id, struct stmt **s, struct trial_row *out, struct error *e);
 
 int trial_record(struct db *db, int64_t search_id, const struct trial_row *row, int64_t *id, struct error *e);
-int trial_attach(struct db *db, int64_t id, int64_t attempt_id, struct error *e);
 int trial_record_outcome(struct db *db, int64_t id, int64_t told, const struct job_outcome *outcome, struct error *e);
 
 /* Makes an ok job pending if it was ended early, so that it runs for longer; counts it in `*reopened`. */
