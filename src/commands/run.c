@@ -37,7 +37,6 @@
 #include "run/reread.h"
 #include "run/runner.h"
 #include "run/starter.h"
-#include "run/waits.h"
 #include "search/driver.h"
 #include "space/enumerate.h"
 #include "space/formers.h"
@@ -867,7 +866,7 @@ static void tell_unsettled(struct db *db, const char *path)
 static int ask_release(const char *db, struct error *e)
 {
     OWNED char *directory = store_directory(db);
-    int rc = waits_ask_release(directory, e);
+    int rc = runner_ask_release(directory, e);
     if (rc == 0)
         output_message("asked the active run to try the jobs that wait for their host, and what is set aside, at once");
     return rc < 0 ? -1 : STATUS_OK;

@@ -39,7 +39,8 @@ struct running_attempt runner_let_go(struct runner *r, struct outcome *outcome)
     f.has_elsewhere = r->keeper && !f.shares ? device_keeper_has_elsewhere(r->keeper, &f) : !f.shares;
     if (outcome->ending == ENDING_LOST && outcome->host)
         device_keeper_lose(r->keeper, outcome->host);
-    run_counts_leave(&r->result.counts);
+    r->result.counts.running--;
+    r->result.counts.ended++;
     FAULT(OUTCOME_TAKEN);
     return f;
 }

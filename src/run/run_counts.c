@@ -40,19 +40,6 @@ int run_counts_prune(struct run_counts *c, const struct runner_options *options,
     return 0;
 }
 
-void run_counts_hold(struct run_counts *c, int64_t jobs)
-{
-    c->held += jobs;
-    c->pending -= jobs;
-}
-
-void run_counts_let_go(struct run_counts *c, int64_t jobs)
-{
-    jobs = jobs < c->held ? jobs : c->held;
-    c->held -= jobs;
-    c->pending += jobs;
-}
-
 int64_t run_counts_reopen(struct run_counts *c, const int64_t jobs[FAILURE_COUNT], const int64_t *were_ok)
 {
     const int64_t ok = were_ok ? *were_ok - c->reopened : 0;
@@ -68,18 +55,6 @@ int64_t run_counts_reopen(struct run_counts *c, const int64_t jobs[FAILURE_COUNT
     c->failed_now -= failed < c->failed_now ? failed : c->failed_now;
     c->pending += ok + failed;
     return failed;
-}
-
-void run_counts_start(struct run_counts *c, bool full)
-{
-    c->running++;
-    c->pending -= !full;
-}
-
-void run_counts_leave(struct run_counts *c)
-{
-    c->running--;
-    c->ended++;
 }
 
 /* A lucky replicate, and jobs that are not compared, make no headline. */

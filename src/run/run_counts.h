@@ -14,15 +14,5 @@ int run_counts_prune(struct run_counts *c, const struct runner_options *options,
  * Returns how many had failed. */
 int64_t run_counts_reopen(struct run_counts *c, const int64_t jobs[FAILURE_COUNT], const int64_t *were_ok);
 
-/* So many that were claimed are held instead of started, or may be started again. */
-void run_counts_hold(struct run_counts *c, int64_t jobs);
-void run_counts_let_go(struct run_counts *c, int64_t jobs);
-
-/* A full training is not among the jobs that are pending. */
-void run_counts_start(struct run_counts *c, bool full);
-
-/* An attempt has ended; run_counts_end counts how, once that is known and committed. */
-void run_counts_leave(struct run_counts *c);
-
 /* Counts an end that has been committed, and reports it to `on_event` unless the job is gone. */
 void run_counts_end(struct run_counts *c, const struct runner_options *options, const struct ended_attempt *l);

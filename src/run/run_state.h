@@ -10,7 +10,6 @@
 #include "run/readings.h"
 #include "run/runner.h"
 #include "run/starter.h"
-#include "run/waits.h"
 #include "util/string_list.h"
 
 /* A job that could not be started, until it is known whose fault that is. */
@@ -77,7 +76,9 @@ struct runner {
     int interrupts;
     int64_t started_count;
     int64_t began_ms, counts_reported_ms;
-    struct waits waits;
+    int64_t due_told_ms; /* the last wait for a job that failed of which a notice was given */
+    int64_t locked_ms;   /* since when another program keeps us from writing; 0: it does not */
+    bool lock_told;
     struct run_result result;
 };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "results/views.h"
 #include "run/run_counts.h"
@@ -12,6 +13,7 @@
 #include "store/runners.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/file.h"
 #include "util/memory.h"
 #include "util/parse.h"
 
@@ -26,6 +28,8 @@
 #define SLOWED_TOLD 5      /* attempts on slow devices; the database has all */
 #define UNREPORTED_AFTER 3 /* jobs that are ok */
 #define LOCKED_LOOK_MS 100
+#define LOCKED_TOLD_MS 10000
+#define WAIT_TOLD_MS 3000  /* of a job that failed */
 #define PAUSED_LOOK_MS 200 /* how often a run that pauses looks whether it is asked to try at once */
 
 /* --- starting --- */
@@ -159,12 +163,29 @@ void runner_note_works(struct runner *r, int64_t job_id, bool (*note)(struct hos
                 format_duration_ms(paused_ms, duration, sizeof duration));
 }
 
+static char *release_path(const char *directory)
+{
+    return xasprintf("%s/release", directory);
+}
+
+int runner_ask_release(const char *directory, struct error *e)
+{
+    OWNED char *path = release_path(directory);
+    return file_write_atomic(path, "", 0, e);
+}
+
+/* Returns whether somebody asks a run that pauses to try at once. Takes the request. */
+static bool release_asked(const struct runner *r)
+{
+    OWNED char *path = release_path(r->options->directory);
+    return unlink(path) == 0;
+}
+
 static bool host_allows_start(struct runner *r)
 {
     if (!r->host.is_paused)
         return true;
-    return r->claims.count > 0 && free_slots(r) > 0 &&
-           host_watch_may_start(&r->host, waits_release_asked(r->options->directory));
+    return r->claims.count > 0 && free_slots(r) > 0 && host_watch_may_start(&r->host, release_asked(r));
 }
 
 static void start_claimed(struct runner *r)
@@ -175,7 +196,8 @@ static void start_claimed(struct runner *r)
         f.start_failed = r->start_failed = f.start.slot >= 0 && f.start.pid <= 0;
         runner_add_running(r, f);
         r->started_count++;
-        run_counts_start(&r->result.counts, f.claim.full);
+        r->result.counts.running++;
+        r->result.counts.pending -= !f.claim.full;
         if (place_watch_started(r->places, f.devices, f.claim.attempt_id, clock_wall_ms()))
             runner_tell(r->options, "trying again what was set aside: device %s", f.devices);
         if (f.start_failed)
@@ -205,7 +227,9 @@ static int let_held_go(struct runner *r, struct error *e)
                e) < 0)
         return -1;
     r->let_go_due = false;
-    run_counts_let_go(&r->result.counts, count);
+    count = count < r->result.counts.held ? count : r->result.counts.held;
+    r->result.counts.held -= count;
+    r->result.counts.pending += count;
     if (r->claims.answer == CLAIM_WAIT)
         r->claims.answer = CLAIM_MORE;
     return 0;
@@ -248,7 +272,8 @@ static int hold_failed(struct runner *r, struct error *e)
     if (db_begin(r->db, e) < 0 || db_end(r->db, hold_claims_of_failed(r, &held, e), e) < 0)
         return -1;
     r->result.fixture_failed = true;
-    run_counts_hold(&r->result.counts, held);
+    r->result.counts.held += held;
+    r->result.counts.pending -= held;
     return 0;
 }
 
@@ -448,12 +473,29 @@ static int await_batch(struct runner *r, struct error *e)
     return commit_batch_finish(&r->batch, e);
 }
 
+/* Another program is in the middle of a change, perhaps one that a person has not finished: once more it could not be
+ * waited for. -1 after a while in a run that is to end. */
+static int note_lock(struct runner *r, struct error *e)
+{
+    const int64_t now_ms = clock_monotonic_ms();
+    r->locked_ms = r->locked_ms ? r->locked_ms : now_ms;
+    if (now_ms - r->locked_ms < LOCKED_TOLD_MS)
+        return 0;
+    if (r->draining)
+        return error_set(e, ERROR_FAILED, "another program has locked the database; close it and start again");
+    if (!r->lock_told)
+        runner_tell(r->options, "another program has locked the database; waiting, because nothing can be started or "
+                                "recorded until it is unlocked");
+    r->lock_told = true;
+    return 0;
+}
+
 static int finish_batch(struct runner *r, struct error *e)
 {
     struct commit_batch *t = &r->batch;
     int rc;
     while ((rc = await_batch(r, e)) > 0) {
-        if (waits_note_lock(&r->waits, r->draining, r->options, e) < 0) {
+        if (note_lock(r, e) < 0) {
             commit_batch_give_up(t);
             return -1;
         }
@@ -462,7 +504,8 @@ static int finish_batch(struct runner *r, struct error *e)
             take_news(r, LOCKED_LOOK_MS, false);
         commit_batch_again(t);
     }
-    waits_note_unlocked(&r->waits);
+    r->locked_ms = 0;
+    r->lock_told = false;
     if (rc < 0)
         return -1;
     if (t->wanted > 0)
@@ -661,7 +704,7 @@ static void heed_release(struct runner *r)
     if (r->host.is_paused || place_watch_due_ms(r->places, 0) < 0 || now_ms - r->release_looked_ms < PAUSED_LOOK_MS)
         return;
     r->release_looked_ms = now_ms;
-    if (waits_release_asked(r->options->directory))
+    if (release_asked(r))
         place_watch_release(r->places, clock_wall_ms());
 }
 
@@ -733,6 +776,18 @@ static bool gives_up(struct runner *r)
     return no_devices || no_host;
 }
 
+/* Nothing runs until a job that failed is tried again. */
+static void tell_due(struct runner *r)
+{
+    char duration[32];
+    const int64_t left_ms = r->claims.due_ms - clock_wall_ms();
+    if (r->due_told_ms == r->claims.due_ms || left_ms < WAIT_TOLD_MS)
+        return;
+    r->due_told_ms = r->claims.due_ms;
+    runner_tell(r->options, "nothing else to run now; a failed job is retried in %s",
+                format_duration_ms(left_ms, duration, sizeof duration));
+}
+
 static int run_loop(struct runner *r, struct error *e)
 {
     while (!is_finished(r)) {
@@ -753,7 +808,7 @@ static int run_loop(struct runner *r, struct error *e)
         if (r->running_count == 0 && due_ms <= 0 && device_keeper_due_ms(r->keeper) <= 0 && !idles)
             continue;
         if (r->running_count == 0 && !idles)
-            waits_notify_due(&r->waits, r->claims.due_ms, r->options);
+            tell_due(r);
         size_t ended_before = r->ended.count;
         int64_t look_ms = device_keeper_due_ms(r->keeper);
         due_ms = look_ms >= 0 && (due_ms < 0 || look_ms < due_ms) ? look_ms : due_ms;

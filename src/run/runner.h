@@ -104,3 +104,6 @@ struct run_result {
 /* Runs until nothing is due. A failed job is not an error; -1 means that the run could not go on (then what was
  * recorded stands, and what ran has been ended). */
 int runner_run(const struct runner_options *options, struct run_result *out, struct error *e);
+
+/* Asks the run at work on the database with this directory to try at once what it pauses for. */
+int runner_ask_release(const char *directory, struct error *e);
