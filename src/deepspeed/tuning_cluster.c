@@ -38,7 +38,7 @@ static int add_own_host(const struct device_list *found, struct host_list *out, 
 {
     struct host *host = out->hosts = xcalloc(1, sizeof *out->hosts);
     out->count = 1;
-    *host = (struct host){xstrdup("localhost"), xcalloc(found->count + 1, sizeof *host->devices), 0};
+    *host = (struct host){.name = xstrdup("localhost"), .devices = xcalloc(found->count + 1, sizeof *host->devices)};
     for (size_t i = 0; i < found->count; i++) {
         int64_t number;
         if (!parse_int64(found->names[i], &number) || number < 0 || number >= DEVICES_MOST)

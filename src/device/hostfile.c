@@ -14,17 +14,25 @@
 void host_list_free(struct host_list *l)
 {
     for (size_t i = 0; i < l->count; i++)
-        free_all(l->hosts[i].name, l->hosts[i].devices);
+        free_all(l->hosts[i].name, l->hosts[i].devices, l->hosts[i].directory);
     free(l->hosts);
     *l = HOST_LIST_INIT;
 }
 
-void host_list_add(struct host_list *l, const char *name, int64_t slots)
+void host_give(struct host *h, int64_t slots)
 {
-    struct host *h = array_add(l->hosts, l->count);
-    *h = (struct host){xstrdup(name), xcalloc((size_t)slots + 1, sizeof(int)), (size_t)slots};
+    h->device_count = (size_t)slots;
+    h->devices = xreallocarray(h->devices, h->device_count + 1, sizeof *h->devices);
     for (int i = 0; i < slots; i++)
         h->devices[i] = i;
+}
+
+struct host *host_list_add(struct host_list *l, const char *name, int64_t slots)
+{
+    struct host *h = array_add(l->hosts, l->count);
+    *h = (struct host){.name = xstrdup(name)};
+    host_give(h, slots);
+    return h;
 }
 
 /* --- hostfiles --- */
@@ -34,8 +42,9 @@ char *hostfile_word(struct hostfile_line *line)
     return strtok_r(NULL, BLANKS, &line->rest);
 }
 
-int hostfile_read(const char *path, const char *text, hostfile_take *take, void *list, struct error *e)
+int hostfile_read(const char *path, const char *text, hostfile_take *take, struct host_list *out, struct error *e)
 {
+    struct host_list l = HOST_LIST_INIT;
     struct error problems = ERROR_INIT;
     OWNED char *copy = xstrdup(text + utf8_mark_length(text, strlen(text)));
     struct hostfile_line line = {.path = path, .number = 1};
@@ -50,17 +59,21 @@ int hostfile_read(const char *path, const char *text, hostfile_take *take, void 
             error_add_line(&problems, ERROR_USAGE, "%s:%d: host %s is listed twice", path, line.number, line.name);
         else if (line.name) {
             string_list_add(&names, xstrdup(line.name));
-            take(list, &line, &problems);
+            take(&l, &line, &problems);
         }
     }
     if (names.count == 0)
         error_set(&problems, ERROR_USAGE, "%s: it lists no hosts", path);
-    if (problems.kind)
+    if (problems.kind) {
+        host_list_free(&l);
         *e = problems;
-    return problems.kind ? -1 : 0;
+        return -1;
+    }
+    *out = l;
+    return 0;
 }
 
-static void take_line(void *list, struct hostfile_line *line, struct error *problems)
+static void take_line(struct host_list *list, struct hostfile_line *line, struct error *problems)
 {
     const char *slots = hostfile_word(line), *more = hostfile_word(line);
     int64_t n = 0;
@@ -75,13 +88,7 @@ static void take_line(void *list, struct hostfile_line *line, struct error *prob
 
 int hosts_parse(const char *path, const char *text, struct host_list *out, struct error *e)
 {
-    struct host_list l = HOST_LIST_INIT;
-    if (hostfile_read(path, text, take_line, &l, e) < 0) {
-        host_list_free(&l);
-        return -1;
-    }
-    *out = l;
-    return 0;
+    return hostfile_read(path, text, take_line, out, e);
 }
 
 /* --- include and exclude --- */
@@ -132,7 +139,7 @@ static void keep_marked(struct host_list *l, const bool *marks, bool wanted)
         if (n > 0)
             l->hosts[kept++] = *host;
         else
-            free_all(host->name, host->devices);
+            free_all(host->name, host->devices, host->directory);
     }
     l->count = kept;
 }

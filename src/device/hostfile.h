@@ -9,25 +9,12 @@
 
 #define HOSTFILE_SLOTS_MOST 1024
 
-/* A line of a hostfile: empty ones, and what follows "#", are left out. */
-struct hostfile_line {
-    const char *path, *name;
-    int number;
-    char *rest; /* the words behind the name: hostfile_word */
-};
-typedef void hostfile_take(void *list, struct hostfile_line *line, struct error *problems);
-
-/* Gives each line to `take`. ERROR_USAGE, with all problems at once: those that `take` added, a name that comes twice,
- * or no line. */
-int hostfile_read(const char *path, const char *text, hostfile_take *take, void *list, struct error *e);
-
-/* Returns the next word of the line; NULL: there is none. */
-char *hostfile_word(struct hostfile_line *line);
-
 struct host {
     char *name;
     int *devices; /* numbers that may be used, ascending */
     size_t device_count;
+    char
+        *directory; /* of those reached by ssh: where the runner's working directory is on it; NULL: at the same path */
 };
 struct host_list {
     struct host *hosts; /* in the order of the file */
@@ -36,8 +23,25 @@ struct host_list {
 #define HOST_LIST_INIT ((struct host_list){NULL, 0})
 void host_list_free(struct host_list *l);
 
-/* Adds a host of `slots` devices, numbered from 0. */
-void host_list_add(struct host_list *l, const char *name, int64_t slots);
+/* Adds a host of `slots` devices, numbered from 0. Valid until the next one. */
+struct host *host_list_add(struct host_list *l, const char *name, int64_t slots);
+/* It has so many, whatever it had before. */
+void host_give(struct host *h, int64_t slots);
+
+/* A line of a hostfile: empty ones, and what follows "#", are left out. */
+struct hostfile_line {
+    const char *path, *name;
+    int number;
+    char *rest; /* the words behind the name: hostfile_word */
+};
+typedef void hostfile_take(struct host_list *list, struct hostfile_line *line, struct error *problems);
+
+/* Makes a list of what `take` makes of each line. ERROR_USAGE, with all problems at once: those that `take` added, a
+ * name that comes twice, or no line. */
+int hostfile_read(const char *path, const char *text, hostfile_take *take, struct host_list *out, struct error *e);
+
+/* Returns the next word of the line; NULL: there is none. */
+char *hostfile_word(struct hostfile_line *line);
 
 /* "worker-1 slots=4" a line; empty lines and what follows "#" are left out. `path` is for messages: all problems are
  * reported at once, with their lines. ERROR_USAGE. */

@@ -35,7 +35,7 @@ enum {
 
 /* The one connection to a host, which others of ssh share: a process of the supervisor. */
 struct link {
-    const struct ssh_host *host;
+    const struct host *host;
     enum { LINK_DOWN = 0, LINK_CONNECTING, LINK_UP } is;
     char *base;  /* of its files here: BASE is a pipe to it, BASE.log, BASE.sock */
     char *state; /* see ssh_place */
@@ -73,7 +73,7 @@ struct ssh_executor {
     struct executor base;
     struct executor *local;
     struct executor_options options; /* borrowed */
-    struct ssh_hosts hosts;
+    struct host_list hosts;
     struct link *links;
     struct remote_job *jobs;
     size_t job_count;
@@ -278,8 +278,8 @@ static struct remote_job *find_job(const struct ssh_executor *x, int64_t attempt
 static struct link *link_of(const struct ssh_executor *x, const char *hosts)
 {
     for (size_t i = 0; i < x->hosts.count; i++)
-        if (strlen(x->hosts.items[i].name) == strcspn(hosts, ",") &&
-            strncmp(x->hosts.items[i].name, hosts, strcspn(hosts, ",")) == 0)
+        if (strlen(x->hosts.hosts[i].name) == strcspn(hosts, ",") &&
+            strncmp(x->hosts.hosts[i].name, hosts, strcspn(hosts, ",")) == 0)
             return &x->links[i];
     return &x->links[0];
 }
@@ -449,7 +449,7 @@ static bool job_ended(struct ssh_executor *x, struct remote_job *j, struct outco
 static void note_lost(struct ssh_executor *x, const struct outcome *o)
 {
     for (size_t i = 0; o->ending == ENDING_LOST && i < x->hosts.count; i++)
-        x->regain[i] |= has_host(o->host, x->hosts.items[i].name);
+        x->regain[i] |= has_host(o->host, x->hosts.hosts[i].name);
 }
 
 static size_t let_go(struct ssh_executor *x, struct outcome *out, size_t room)
@@ -604,7 +604,7 @@ static void ssh_executor_free(struct executor *base)
         empty_directory(x->dir);
         rmdir(x->dir);
     }
-    ssh_hosts_free(&x->hosts);
+    host_list_free(&x->hosts);
     free_all(x->jobs, x->held, x->dir, x->here, x->probe, x);
 }
 
@@ -653,8 +653,8 @@ static void make_links(struct ssh_executor *x, const char *hash)
     x->regain = xcalloc(x->hosts.count, sizeof *x->regain);
     for (size_t i = 0; i < x->hosts.count; i++) {
         struct link *l = &x->links[i];
-        OWNED char *name = plain(x->hosts.items[i].name);
-        l->host = &x->hosts.items[i];
+        OWNED char *name = plain(x->hosts.hosts[i].name);
+        l->host = &x->hosts.hosts[i];
         l->input = -1;
         l->base = xasprintf("%s/h%zu", x->dir, i);
         l->state = xasprintf("%s@%s", hash, name);
@@ -723,7 +723,7 @@ static int connect_all(struct ssh_executor *x, struct error *e)
             return error_set(e, ERROR_USAGE, "host %s: %s", l->host->name, l->said);
     }
     if (up == 0)
-        return error_set(e, ERROR_FAILED, "no host answers; %s: %s", x->hosts.items[0].name, x->links[0].said);
+        return error_set(e, ERROR_FAILED, "no host answers; %s: %s", x->hosts.hosts[0].name, x->links[0].said);
     return await_ends_of_others(x, e);
 }
 

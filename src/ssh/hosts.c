@@ -14,57 +14,38 @@
 
 enum { ANSWER_MS = 90000, MOST_BYTES = 1 << 20 };
 
-void ssh_hosts_free(struct ssh_hosts *l)
-{
-    for (size_t i = 0; i < l->count; i++)
-        free_all(l->items[i].name, l->items[i].directory);
-    free(l->items);
-    *l = SSH_HOSTS_INIT;
-}
-
 /* --- which there are --- */
 
-static bool take_word(const char *word, struct ssh_host *h)
+static bool take_word(const char *word, char **directory, int64_t *slots)
 {
     if (strncmp(word, "directory=/", 11) == 0) {
-        text_replace(&h->directory, xstrdup(word + 10));
+        text_replace(directory, xstrdup(word + 10));
         return true;
     }
-    return strncmp(word, "slots=", 6) == 0 && parse_int64(word + 6, &h->slots) && h->slots >= 1 &&
-           h->slots <= HOSTFILE_SLOTS_MOST;
+    return strncmp(word, "slots=", 6) == 0 && parse_int64(word + 6, slots) && *slots >= 1 &&
+           *slots <= HOSTFILE_SLOTS_MOST;
 }
 
-static void take_line(void *list, struct hostfile_line *line, struct error *problems)
+static void take_line(struct host_list *list, struct hostfile_line *line, struct error *problems)
 {
-    struct ssh_hosts *l = list;
-    struct ssh_host h = {NULL, NULL, 0};
+    char *directory = NULL;
+    int64_t slots = 0;
     const char *wrong = NULL;
     for (const char *word = hostfile_word(line); word && !wrong; word = hostfile_word(line))
-        wrong = take_word(word, &h) ? NULL : word;
+        wrong = take_word(word, &directory, &slots) ? NULL : word;
     if (wrong || line->name[0] == '-' || strpbrk(line->name, ",:\"'"))
         error_add_line(problems, ERROR_USAGE,
                        "%s:%d: write each host as `HOST [slots=N] [directory=/PATH]`, with 1 to %d slots, not `%s`",
                        line->path, line->number, HOSTFILE_SLOTS_MOST, wrong ? wrong : line->name);
-    else {
-        h.name = xstrdup(line->name);
-        *array_add(l->items, l->count) = h;
-        return;
-    }
-    free(h.directory);
+    host_list_add(list, line->name, wrong ? 0 : slots)->directory = directory;
 }
 
-int ssh_hosts_parse(const char *path, const char *text, struct ssh_hosts *out, struct error *e)
+int ssh_hosts_parse(const char *path, const char *text, struct host_list *out, struct error *e)
 {
-    struct ssh_hosts l = SSH_HOSTS_INIT;
-    if (hostfile_read(path, text, take_line, &l, e) < 0) {
-        ssh_hosts_free(&l);
-        return -1;
-    }
-    *out = l;
-    return 0;
+    return hostfile_read(path, text, take_line, out, e);
 }
 
-int ssh_hosts_read(const struct sweep *sweep, struct ssh_hosts *out, struct error *e)
+int ssh_hosts_read(const struct sweep *sweep, struct host_list *out, struct error *e)
 {
     OWNED_BUFFER text = BUFFER_INIT;
     const struct ssh_config *c = &sweep->ssh;
@@ -117,7 +98,7 @@ bool ssh_is_refusal(const char *line)
 }
 
 /* A line of shell for each host that is to be asked: "NUMBER STATUS LAST-LINE". */
-static char *questions(const struct ssh_config *config, const struct ssh_hosts *hosts)
+static char *questions(const struct ssh_config *config, const struct host_list *hosts)
 {
     static const char question[] =
         "exec sh -c 'n=$(nvidia-smi -L 2>/dev/null | grep -c ^GPU); [ \"$n\" != 0 ] || "
@@ -125,10 +106,10 @@ static char *questions(const struct ssh_config *config, const struct ssh_hosts *
     struct buffer b = BUFFER_INIT;
     for (size_t i = 0; i < hosts->count; i++) {
         struct string_list words = STRING_LIST_INIT;
-        if (hosts->items[i].slots)
+        if (hosts->hosts[i].device_count)
             continue;
         ssh_add_words(config, &words);
-        string_list_add(&words, xstrdup(hosts->items[i].name));
+        string_list_add(&words, xstrdup(hosts->hosts[i].name));
         string_list_add(&words, xstrdup(question));
         buffer_add_text(&b, "( said=$(");
         for (size_t k = 0; k < words.count; k++) {
@@ -145,22 +126,22 @@ static char *questions(const struct ssh_config *config, const struct ssh_hosts *
 }
 
 /* One that does not answer may do so later, and gets one job then. */
-static int take_answer(const char *line, struct ssh_hosts *hosts, struct error *e)
+static int take_answer(const char *line, struct host_list *hosts, struct error *e)
 {
     char *end;
     const long i = strtol(line, &end, 10), status = strtol(end, &end, 10);
     if (i < 0 || (size_t)i >= hosts->count || *end != ' ')
         return 0;
-    struct ssh_host *h = &hosts->items[i];
+    struct host *h = &hosts->hosts[i];
     int64_t devices;
     if (status != 0 && ssh_is_refusal(end + 1))
         return error_set(e, ERROR_USAGE, "host %s: %s", h->name, end + 1);
     const bool are_told = status == 0 && parse_int64(end + 1, &devices) && devices > 0;
-    h->slots = !are_told ? 1 : devices < HOSTFILE_SLOTS_MOST ? devices : HOSTFILE_SLOTS_MOST;
+    host_give(h, !are_told ? 1 : devices < HOSTFILE_SLOTS_MOST ? devices : HOSTFILE_SLOTS_MOST);
     return 0;
 }
 
-static int ask_hosts(const struct ssh_config *config, char *const *environment, struct ssh_hosts *hosts,
+static int ask_hosts(const struct ssh_config *config, char *const *environment, struct host_list *hosts,
                      struct error *e)
 {
     char *text = questions(config, hosts), *rest = NULL;
@@ -175,31 +156,30 @@ static int ask_hosts(const struct ssh_config *config, char *const *environment, 
     return rc;
 }
 
-static int filter(const struct sweep *sweep, const struct ssh_hosts *hosts, struct device_list *out, struct error *e)
+static int filter(const struct sweep *sweep, struct host_list *hosts, struct device_list *out, struct error *e)
 {
-    struct host_list list = HOST_LIST_INIT;
     for (size_t i = 0; i < hosts->count; i++)
-        host_list_add(&list, hosts->items[i].name, hosts->items[i].slots ? hosts->items[i].slots : 1);
-    int rc = hosts_filter(&list, sweep->local.include, sweep->local.exclude, e);
+        if (hosts->hosts[i].device_count == 0)
+            host_give(&hosts->hosts[i], 1);
+    int rc = hosts_filter(hosts, sweep->local.include, sweep->local.exclude, e);
     *out = (struct device_list){.source = "hosts of [ssh]", .hosts = true};
-    for (size_t i = 0; rc == 0 && i < list.count; i++)
-        for (size_t k = 0; k < list.hosts[i].device_count && out->count < DEVICES_MOST; k++) {
+    for (size_t i = 0; rc == 0 && i < hosts->count; i++)
+        for (size_t k = 0; k < hosts->hosts[i].device_count && out->count < DEVICES_MOST; k++) {
             out->nodes = array_grow(out->nodes, out->count, sizeof *out->nodes);
             out->nodes[out->count] = (uint16_t)i;
-            *array_add(out->names, out->count) = xasprintf("%s:%d", list.hosts[i].name, list.hosts[i].devices[k]);
+            *array_add(out->names, out->count) = xasprintf("%s:%d", hosts->hosts[i].name, hosts->hosts[i].devices[k]);
         }
-    host_list_free(&list);
     return rc;
 }
 
 int ssh_hosts_devices(const struct sweep *sweep, char *const *environment, struct device_list *out, struct error *e)
 {
-    struct ssh_hosts hosts = SSH_HOSTS_INIT;
+    struct host_list hosts = HOST_LIST_INIT;
     int rc = ssh_hosts_read(sweep, &hosts, e);
     if (rc == 0)
         rc = ask_hosts(&sweep->ssh, environment, &hosts, e);
     if (rc == 0)
         rc = filter(sweep, &hosts, out, e);
-    ssh_hosts_free(&hosts);
+    host_list_free(&hosts);
     return rc;
 }

@@ -7,28 +7,17 @@
 
 #include "config/sweep.h"
 #include "device/devices.h"
+#include "device/hostfile.h"
 #include "util/error.h"
 #include "util/string_list.h"
 
-struct ssh_host {
-    char *name;      /* as ssh takes it: "node1", "me@node1" */
-    char *directory; /* where the runner's working directory is on it; NULL: at the same path */
-    int64_t slots;   /* 0: not given */
-};
-struct ssh_hosts {
-    struct ssh_host *items;
-    size_t count;
-};
-#define SSH_HOSTS_INIT ((struct ssh_hosts){NULL, 0})
-void ssh_hosts_free(struct ssh_hosts *l);
-
 /* Those of [ssh] hosts, or of the hostfile of [ssh] or [local]. ERROR_USAGE: none, or a line that is wrong; all of
  * these are said. */
-int ssh_hosts_read(const struct sweep *sweep, struct ssh_hosts *out, struct error *e);
+int ssh_hosts_read(const struct sweep *sweep, struct host_list *out, struct error *e);
 
 /* "NAME [slots=N] [directory=PATH]", a line each; empty lines and what follows "#" are left out. `path` is for
  * messages. Pure. */
-int ssh_hosts_parse(const char *path, const char *text, struct ssh_hosts *out, struct error *e);
+int ssh_hosts_parse(const char *path, const char *text, struct host_list *out, struct error *e);
 
 /* Their devices as "HOST:0", but for those that [local] include and exclude leave out. Hosts that are not said to have
  * any are asked, all at once: one without devices, or that does not answer, has one place. ERROR_USAGE as

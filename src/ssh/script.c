@@ -10,7 +10,7 @@
 #include "util/shell.h"
 #include "util/string_list.h"
 
-char *ssh_path_there(const struct ssh_host *host, const char *here, const char *path)
+char *ssh_path_there(const struct host *host, const char *here, const char *path)
 {
     const size_t length = strlen(here);
     const bool is_below = strncmp(path, here, length) == 0 && (path[length] == '/' || path[length] == '\0');

@@ -11,7 +11,7 @@
 
 /* The facts of a connection; texts are borrowed. */
 struct ssh_place {
-    const struct ssh_host *host;
+    const struct host *host;
     const char *state, *run;
     const char *here; /* the runner's working directory */
     const char *probe, *proof;
@@ -33,4 +33,4 @@ struct ssh_job {
 void ssh_job_script_add(const struct ssh_place *place, const struct ssh_job *job, struct buffer *out);
 
 /* Returns where a path of this machine is on the host; the caller's. Pure. */
-char *ssh_path_there(const struct ssh_host *host, const char *here, const char *path);
+char *ssh_path_there(const struct host *host, const char *here, const char *path);

@@ -9,17 +9,17 @@
 
 TEST(ssh_hosts_parse__slots_and_directory__kept)
 {
-    HELD(ssh_hosts) l = SSH_HOSTS_INIT;
+    HELD(host_list) l = HOST_LIST_INIT;
     FAIL_IF(ssh_hosts_parse("f", "\xef\xbb\xbf# two\nme@a slots=4\n\nb\tdirectory=/x/y # old\r\n", &l, &e));
     assert_int_equal(l.count, 2);
-    assert_null(l.items[0].directory);
-    SAYS("me@a 4, 0 /x/y", "%s %d, %d %s", l.items[0].name, (int)l.items[0].slots, (int)l.items[1].slots,
-         l.items[1].directory);
+    assert_null(l.hosts[0].directory);
+    SAYS("me@a 4, 0 /x/y", "%s %d, %d %s", l.hosts[0].name, (int)l.hosts[0].device_count, (int)l.hosts[1].device_count,
+         l.hosts[1].directory);
 }
 
 TEST(ssh_hosts_parse__wrong_lines__all_reported)
 {
-    struct ssh_hosts l = SSH_HOSTS_INIT;
+    struct host_list l = HOST_LIST_INIT;
     struct error e = ERROR_INIT;
     assert_int_equal(ssh_hosts_parse("f", "a\na slots=1\nb slots=0\nc directory=x\n-x\n", &l, &e), -1);
     assert_int_equal(e.kind, ERROR_USAGE);
@@ -70,9 +70,9 @@ TEST(ssh_report_read__wrong_checksum__damaged)
 
 TEST(ssh_path_there__directory_of_the_host__in_place_of_here)
 {
-    const struct ssh_host same = {(char *)"a", NULL, 0}, other = {(char *)"b", (char *)"/x", 0};
+    const struct host same = {.name = (char *)"a"}, other = {.name = (char *)"b", .directory = (char *)"/x"};
     const struct {
-        const struct ssh_host *host;
+        const struct host *host;
         const char *path, *there;
     } rows[] = {{&same, "/w/p/q", "/w/p/q"},
                 {&other, "/w/p/q", "/x/q"},
