@@ -7,7 +7,7 @@
 #   --full      all black-box cases, with a kill at every fault point, and clang's warnings, under ASan and UBSan every
 #               unit test and one in seven of the other cases (drawn likewise), clang-tidy, a run from a clean directory,
 #               a selftest of 1,000 jobs and 100 kills, real PyTorch jobs, a real Slurm, a real browser, kills where
-#               system calls are refused, ten seconds of each fuzz target, a static program in an empty root and one for
+#               system calls are refused, 14 seconds of each fuzz target, a static program in an empty root and one for
 #               64-bit ARM, the Debian packages and `make distcheck`; a part whose tool is missing then counts as failed,
 #               else as skipped
 #   --sanitize  only the build under ASan and UBSan and every test in it
@@ -435,7 +435,7 @@ full_parts()
     step_beside "selftest, 100 kills"
     step_beside "kills where calls are refused"
     if have clang "fuzzing"; then
-        step "fuzzing" scripts/fuzz.sh 10
+        step "fuzzing" scripts/fuzz.sh 14
     fi
     if have clang "warnings of clang"; then
         step_beside "warnings of clang"

@@ -11,7 +11,7 @@ cd "$root"
 seconds=${1:-20}
 [ $# -eq 0 ] || shift
 sanitizers=-fsanitize=address,undefined
-flags="-g1 -O1 -fno-omit-frame-pointer $sanitizers"
+flags="-g1 -O0 -fno-omit-frame-pointer $sanitizers"
 includes="-D_GNU_SOURCE -I../src -Isrc $(pkg-config --cflags sqlite3 libcjson libxxhash)"
 libraries="$(pkg-config --libs sqlite3 libcjson libxxhash libfyaml tomlplusplus re2 zlib) -lcsv -lm -lstdc++"
 if [ $# -eq 0 ]; then
@@ -34,7 +34,7 @@ scripts/build.sh build-check --enable-faults -- WERROR=-Werror libmeshsweep.a
 objects=$(grep -oE '^[a-z_0-9/]+\.o' build-check/fuzz.map | sort -u)
 # shellcheck disable=SC2086 # words
 scripts/build.sh build-fuzz CC=clang CXX=clang++ CFLAGS="$flags -fsanitize=fuzzer-no-link" \
-    CXXFLAGS="-g1 -O1 -fsanitize=address,fuzzer-no-link" LDFLAGS="$sanitizers" -- $objects
+    CXXFLAGS="-g1 -O0 -fsanitize=address,fuzzer-no-link" LDFLAGS="$sanitizers" -- $objects
 cd build-fuzz
 # shellcheck disable=SC2086 # words
 rm -f fuzz.a && ar rcsT fuzz.a $objects
