@@ -351,11 +351,13 @@ refused_calls()
 }
 
 # The tarball builds, installs and holds every file but those of the repository and of Debian. Its programs are those that
-# were tested above: here, as in the package's build, no further test is built than what reads installed and shipped files.
+# were tested above, of which it takes the objects (the package compiles it): here, as in the package's build, no further
+# test is built than what reads installed and shipped files.
 check_distribution()
 {
-    local missing
-    make -s -C build-check -j "$jobs" distcheck DISTCHECK_CONFIGURE_FLAGS='CFLAGS=-O0 CXXFLAGS=-O0' \
+    local missing take="$root/scripts/compiled_before.sh $root/build-check"
+    make -s -C build-check -j "$jobs" distcheck XZ_OPT=-1 \
+        DISTCHECK_CONFIGURE_FLAGS="CFLAGS=-O0 CXXFLAGS=-O0 CC='$take gcc' CXX='$take g++'" \
         check_PROGRAMS="tests/unit/test_util tests/cli/refresh_views" \
         TESTS="tests/unit/test_util tests/cli/test_command_line.sh tests/cli/test_configurations.sh \
             tests/cli/test_install.sh tests/cli/test_run_sh.sh" || return
@@ -397,7 +399,7 @@ compile()
     renice -n 10 "$BASHPID" >/dev/null
     compile_of_the_tree &
     perform "static program for 64-bit ARM" scripts/static.sh --try --noopt --host aarch64-linux-gnu
-    perform "static program in an empty root" scripts/static.sh --try --noopt
+    perform "static program in an empty root" scripts/static.sh --try --noopt --take build-check
     perform "Debian packages" env DEB_BUILD_OPTIONS="nocheck noopt" scripts/package.sh
     perform "make distcheck" check_distribution
     wait

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds one program file that needs no library: scripts/static.sh [--try] [--noopt] [--host TRIPLET] [DIRECTORY]
+# Builds one program file that needs no library: scripts/static.sh [--try] [--noopt] [--take BUILD] [--host TRIPLET] [DIRECTORY]
 #
 #   DIRECTORY  where meshsweep-VERSION-linux-MACHINE, its SHA256SUMS and its SBOM are left (build-static, with --host
 #              build-static-MACHINE)
 #   --try      and runs it in an empty root that has nothing but /bin/sh, /dev and /proc: a sweep, the winner, a report;
 #              as root
 #   --noopt    as fast as it compiles, not as it runs: to see that it does
+#   --take     the objects of a build that is there, where its flags do not matter (scripts/compiled_before.sh)
 #   --host     for another machine: aarch64-linux-gnu for Grace, by Debian's cross compiler (gcc-aarch64-linux-gnu,
 #              g++-aarch64-linux-gnu) and with the archives of Debian's packages for it, which are unpacked in the build
 #              directory; --try runs it under qemu (qemu-user-static), without a root of its own
@@ -22,11 +23,12 @@ set -eu
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 most_bytes=12000000
-try='' out='' host='' optimize=-O2
+try='' out='' host='' taken='' optimize=-O2
 while [ $# -gt 0 ]; do
     case $1 in
     --try) try=1 ;;
     --noopt) optimize=-O0 ;;
+    --take) taken="$root/scripts/compiled_before.sh $root/${2:?--take wants a build} "; shift ;;
     --host) host=${2:?--host wants a triplet}; shift ;;
     -*) echo "static.sh: unknown option $1" >&2; exit 2 ;;
     *) out=$1 ;;
@@ -127,6 +129,7 @@ build()
     { [ -f "$root/configure" ] && [ -f "$root/Makefile.in" ]; } || (cd "$root" && autoreconf -fi)
     (cd "$build" &&
         { [ -f Makefile ] || "$root/configure" -q --enable-linked-httpd --without-xlsx ${host:+"--host=$host"} \
+            ${taken:+CC="$taken$CC" CXX="$taken$CXX"} \
             CFLAGS="${flags[*]}" CXXFLAGS="${flags[*]}" \
             LDFLAGS="-static -L$out ${host:+-L$sysroot/usr/lib/$host} -Wl,--gc-sections -Wl,-Map=$out/map $out/no_libraries.o" \
             MICROHTTPD_CFLAGS=" " MICROHTTPD_LIBS="-lmicrohttpd -lpthread" TOMLPLUSPLUS_CFLAGS=-DTOML_HEADER_ONLY=1 TOMLPLUSPLUS_LIBS=" "; } &&
