@@ -400,7 +400,8 @@ compile()
     compile_of_the_tree &
     perform "static program for 64-bit ARM" scripts/static.sh --try --noopt --host aarch64-linux-gnu
     perform "static program in an empty root" scripts/static.sh --try --noopt --take build-check
-    perform "Debian packages" env DEB_BUILD_OPTIONS="nocheck noopt" scripts/package.sh
+    perform "Debian packages" env XZ_OPT=-1 DEB_CFLAGS_STRIP=-g DEB_CXXFLAGS_STRIP=-g \
+        DEB_BUILD_OPTIONS="nocheck noopt noautodbgsym" scripts/package.sh
     perform "make distcheck" check_distribution
     wait
 }
