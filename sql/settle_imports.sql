@@ -25,18 +25,19 @@ WHERE state = 'running' AND id IN temp.imported_job AND id NOT IN (SELECT job_id
            FROM main.attempt WHERE job_id = main.job.id);
 UPDATE main.job SET state = 'failed', (failure, attempt_id) =
     (SELECT failure, id FROM main.attempt WHERE job_id = main.job.id AND state = 'failed' AND kind = 'trial' ORDER BY number DESC LIMIT 1)
-WHERE state = 'running' AND id IN temp.imported_job
-      AND NOT EXISTS (SELECT 1 FROM main.counted_attempt WHERE job_id = main.job.id);
+WHERE state = 'running' AND id IN temp.imported_job AND NOT EXISTS
+      (SELECT 1 FROM main.attempt WHERE job_id = main.job.id AND state = 'ok' AND superseded IS NULL AND kind = 'trial');
 
--- The attempt that stands for the job, as in src/store/jobs.h.
-UPDATE main.job SET state = 'ok', attempt_id =
+-- The attempt that stands for the job, as in src/store/jobs.h; where notes exclude all that are ok, the last of these.
+UPDATE main.job SET state = 'ok', attempt_id = coalesce(
     (SELECT id FROM
         (SELECT c.id, max(1, count(s.value) OVER ()) AS n,
                 row_number() OVER (ORDER BY s.value IS NULL, s.value, c.id) AS place
          FROM main.counted_attempt AS c LEFT JOIN main.summary AS s ON s.attempt_id = c.id
               AND s.name = (SELECT objective FROM main.sweep WHERE id = main.job.sweep_id)
          WHERE c.job_id = main.job.id)
-     WHERE place = (n + 1) / 2)
+     WHERE place = (n + 1) / 2),
+    (SELECT max(id) FROM main.attempt WHERE job_id = main.job.id AND state = 'ok' AND superseded IS NULL AND kind = 'trial'))
 WHERE state = 'running' AND id IN temp.imported_job;
 
 DELETE FROM main.sweep WHERE id IN temp.imported_sweep AND NOT EXISTS (SELECT 1 FROM main.job WHERE sweep_id = main.sweep.id)

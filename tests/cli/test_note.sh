@@ -195,6 +195,10 @@ import_again__notes__stay_with_their_rows()
     expect_sql '1|10.0|attempt 3: typing error
 2||wrong tokenizer
 4|5.0|' "SELECT job, rate, excluded FROM results"
+    # A job of which all is excluded stays ok.
+    printf 'layers,rate\n2,10\n2,13\n4,31\n16,5\n' >table.csv
+    quietly import -c import.toml table.csv
+    expect_sql 'ok||wrong tokenizer' "SELECT state, rate, excluded FROM results WHERE job = 2"
     quietly check
 }
 
