@@ -326,7 +326,9 @@ static int ask_for_objective(const struct init_options *o, struct answers *given
 
 static int write_or_print(const struct init_options *o, struct answers *given, struct error *e)
 {
-    const bool is_whole = given->command.count && given->axes.count;
+    /* Variables alone are none. */
+    const bool has_command = given->command.count && *job_command_script(given->command.items);
+    const bool is_whole = has_command && given->axes.count;
     if (given->log && log_readers_find(given->log, &given->found, e) < 0)
         return -1;
     if (is_whole && given->log && !given->found.objective && output_is_terminal(stdin) && output_is_terminal(stderr) &&
@@ -337,7 +339,7 @@ static int write_or_print(const struct init_options *o, struct answers *given, s
     return given->log && !given->command.count && !given->axes.count
                ? print_readers(&given->found, e)
                : error_set(e, ERROR_USAGE, "init: %s For example: meshsweep init micro_batch=1,2,4 -- python3 train.py",
-                           given->command.count ? "which values should be tried?" : "which command should be run?");
+                           has_command ? "which values should be tried?" : "which command should be run?");
 }
 
 int command_init(const struct init_options *o, const struct arguments *a, struct error *e)

@@ -334,6 +334,8 @@ command__words_of_a_shell__said()
 
 keys__as_other_tools_write_them__refused_or_read()
 {
+    run_meshsweep init -o - a=1 -- A=1
+    expect_only_stderr_contains 2 'meshsweep: init: which command should be run?'
     run_meshsweep init -o - 'a=[1,2]' -- t
     expect_only_stderr 2 'meshsweep: init: a=[1,2]: write an axis as KEY=VALUE,VALUE,…, for example micro_batch=1,2,4'
     run_meshsweep init -o - 'a b=1,2' -- t
