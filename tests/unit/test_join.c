@@ -4,7 +4,6 @@
 #include "join/combinations.h"
 #include "join/formula_tree.h"
 #include "random_sweep.h"
-#include "rounds.h"
 
 /* --- formulas --- */
 

@@ -140,6 +140,7 @@ TEST(draw__space_too_large_to_walk__short_and_said_so)
  * a thousand. */
 TEST(draw__many_seeds__each_candidate_equally_often)
 {
+    NEEDS(!rounds_are_few());
     enum { SEEDS = 4550, TAKE = 10, MODELS = 91, EXPECTED = SEEDS * TAKE / MODELS };
     HELD_AT(sweep) *s = sweep_of(ZHEN_SPACE SAMPLE("take = 10\n" ONE_LAYER));
     HELD_AT(model_search) *search = search_of(s, NULL);

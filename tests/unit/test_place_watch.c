@@ -1,6 +1,5 @@
 /* place_watch: what sets a place aside and what does not, by drawn sweeps. */
 #include "measures/place_watch.h"
-#include "rounds.h"
 #include "unit_test.h"
 #include "util/rng.h"
 

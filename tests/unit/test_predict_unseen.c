@@ -353,7 +353,7 @@ static const struct bounds tables[] = {
 
 TEST(predictions__unseen_tables__within_their_bounds)
 {
-    for (size_t i = 0; i < LENGTH(tables); i++)
+    for (size_t i = round_first(); i < LENGTH(tables); i += round_step())
         predict_table(&tables[i]);
 }
 
@@ -531,6 +531,7 @@ static void leave_each_out(const struct quantity *q)
  * experts of Megatron's whose layers wait for the host, of which the comparisons, by CUDA graphs, had said nothing. */
 TEST(first_predictions__each_derivation_left_out__inside_the_interval)
 {
+    NEEDS(!rounds_are_few());
     leave_each_out(
         &(struct quantity){QUANTITY_OF_MEMORY, "first.csv", "memory", &unseen_memory, NULL, 0.73, 0.13, 0, 0, 0});
     leave_each_out(&(struct quantity){QUANTITY_OF_TIME, "first_time.csv", "time", &unseen_time, &unseen_compared_time,

@@ -1,7 +1,6 @@
 /* compare/ratios, compare/choices, results/configurations: medians, intervals, and how often they are wrong. */
 #include "compare/choices.h"
 #include "compare/ratios.h"
-#include "rounds.h"
 #include "unit_test.h"
 #include "util/quantile.h"
 #include "util/rng.h"

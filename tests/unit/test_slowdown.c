@@ -1,6 +1,5 @@
 /* report/slowdown: what is slower, and how often that is said of what is not. */
 #include "compare/slowdown.h"
-#include "rounds.h"
 #include "unit_test.h"
 #include "util/quantile.h"
 #include "util/rng.h"

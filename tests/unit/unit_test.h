@@ -96,6 +96,14 @@ char **parts_of(const char *text, const char *separators);
             skip();                                                                                                    \
     } while (0)
 
+/* How often a drawn test is drawn. The variable is set under valgrind and sanitizers, where a round takes up to fifty
+ * times as long: what is drawn often or listed to prove a law is proven in the plain build. */
+#define rounds_are_few() (getenv("MESHSWEEP_FEW_ROUNDS") != NULL)
+/* `all`, or a tenth of them; which is first of a list whose members are looked at one by one, by the variable. */
+#define round_step() (rounds_are_few() ? 10 : 1)
+#define rounds_of(all) ((all) / round_step())
+#define round_first() (rounds_are_few() ? strtoul(getenv("MESHSWEEP_FEW_ROUNDS"), NULL, 10) % 10 : 0)
+
 /* `ROWS(cases, const char *text; int64_t value) = {{"1", 1}, {"2", 2}}` is a table, whose rows have these members. */
 #define ROWS(name, ...)                                                                                                \
     static const struct {                                                                                              \
