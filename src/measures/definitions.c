@@ -305,7 +305,7 @@ int kept_output_find(struct db *db, const char *root, int64_t attempt_id, char *
     OWNED char *file = path ? xasprintf("%s/output.log", path) : NULL;
     const int64_t bytes = rc > 0 ? stmt_int(s, 1) : 0;
     const int64_t kept = file ? job_file_size(file) : -1;
-    if (!own)
+    if (!path)
         *why = xstrdup("its output was not kept");
     else if (kept < 0 && (bytes > 0 || access(path, F_OK) < 0))
         *why = xasprintf("its output %s is gone", file);
