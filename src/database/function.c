@@ -162,8 +162,7 @@ static bool half_width(void *context, const struct sql_value *a, int count, doub
 
 int functions_add(struct db *db, struct error *e)
 {
-    return db_add_text_function(db, "number", 1, number, e) < 0 ||
-                   db_add_text_function(db, "quoted", 1, quoted, e) < 0
+    return db_add_text_function(db, "number", 1, number, e) < 0 || db_add_text_function(db, "quoted", 1, quoted, e) < 0
                ? -1
                : db_add_real_function(db, "half_width", half_width, NULL, e);
 }

@@ -139,9 +139,8 @@ int saying_add_functions(struct db *db, struct error *e)
         const char *name;
         int arguments;
         void (*function)(const struct sql_value *, struct buffer *);
-    } texts[] = {{"say", -1, say},      {"told", 2, told},         {"rounded", 1, rounded},
-                 {"styled", 2, styled}, {"markdown", 1, markdown}, {"fit", 3, fit},
-                 {"text", -1, text},    {"toml", 1, toml}};
+    } texts[] = {{"say", -1, say},          {"told", 2, told}, {"rounded", 1, rounded}, {"styled", 2, styled},
+                 {"markdown", 1, markdown}, {"fit", 3, fit},   {"text", -1, text},      {"toml", 1, toml}};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < LENGTH(texts); i++)
         rc = db_add_text_function(db, texts[i].name, texts[i].arguments, texts[i].function, e);
