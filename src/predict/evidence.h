@@ -187,10 +187,10 @@ void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *
  * OOM_CERTAIN_SHARE it is excluded. In between it is a risk: run it last, or only if it would be the fastest.
  *
  * OOM_RISK_SHARE: none of 454 runs on A100 and H100 whose estimate was below 80 % ran out of memory (arXiv 2411.06465).
- * OOM_CERTAIN_SHARE: what is excluded is never run, so hardly a plan above it may fit. Of the ultra-scale runs predicted
- * between 0.90 and 0.97 three in ten ran, and so did eleven elsewhere (tests/data/unseen). It is no optimum on the rows
- * it is measured on: leaving out each group of the ultra-scale runs (model, devices) in turn, the others give shares
- * from 0.93 to 0.98, which do as well on the group left out (tests/unit/test_predict_oom.c). */
+ * OOM_CERTAIN_SHARE: what is excluded is never run, so hardly a plan above it may fit. Of the ultra-scale runs that
+ * were predicted between 0.90 and 0.97 three in ten ran, and so did eleven elsewhere (tests/data/unseen). It is no
+ * optimum on the rows it is measured on: leaving out each group of the ultra-scale runs (model, devices) in turn, the
+ * others give shares from 0.93 to 0.98, which do as well on the group left out (tests/unit/test_predict_oom.c). */
 #define OOM_RISK_SHARE 0.80
 #define OOM_CERTAIN_SHARE 0.97
 
