@@ -392,23 +392,19 @@ static const char *const false_friends[] = {
 
 #define LINES(array) array, LENGTH(array)
 
-TEST(patterns__lines_of_frameworks__of_their_class)
+TEST_ROWS(patterns__lines_of_frameworks__of_their_class,
+          (enum failure failure /* FAILURE_NONE: any */; int of_host /* -1: either */; const char *const *lines;
+           size_t count),
+          {FAILURE_OOM, -1, LINES(device_lines)}, {FAILURE_OOM_HOST, -1, LINES(host_lines)},
+          {FAILURE_DIVERGED, -1, LINES(diverged_lines)}, {FAILURE_EXIT, -1, LINES(false_friends)},
+          {FAILURE_NONE, 1, LINES(broken_lines)}, {FAILURE_NONE, 0, LINES(own_lines)})
 {
-    static const struct {
-        const char *const *lines;
-        size_t count;
-        enum failure failure; /* FAILURE_NONE: any */
-        int of_host;          /* -1: either */
-    } cases[] = {{LINES(device_lines), FAILURE_OOM, -1},        {LINES(host_lines), FAILURE_OOM_HOST, -1},
-                 {LINES(diverged_lines), FAILURE_DIVERGED, -1}, {LINES(false_friends), FAILURE_EXIT, -1},
-                 {LINES(broken_lines), FAILURE_NONE, 1},        {LINES(own_lines), FAILURE_NONE, 0}};
-    for (size_t k = 0; k < LENGTH(cases); k++)
-        for (size_t i = 0; i < cases[k].count; i++) {
-            bool of_host;
-            enum failure f = class_of(cases[k].lines[i], &of_host);
-            if ((cases[k].failure && f != cases[k].failure) || (cases[k].of_host >= 0 && of_host != cases[k].of_host))
-                fail_msg("%s, of the host %d: %s", failure_names[f], of_host, cases[k].lines[i]);
-        }
+    for (size_t i = 0; i < row->count; i++) {
+        bool of_host;
+        enum failure f = class_of(row->lines[i], &of_host);
+        if ((row->failure && f != row->failure) || (row->of_host >= 0 && of_host != row->of_host))
+            fail_msg("%s, of the host %d: %s", failure_names[f], of_host, row->lines[i]);
+    }
 }
 
 static bool finds_any(const char *pattern, const char *const *lines, size_t count)

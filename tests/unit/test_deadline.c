@@ -19,22 +19,16 @@ TEST(deadline_check__no_limits__never)
     expect(&below, &seen, INT64_MAX - 1, (struct deadline_answer){ENDING_NONE, 0, INT64_MAX});
 }
 
-TEST(deadline_check__each_limit__fires_at_its_moment_and_not_before)
+TEST_ROWS(deadline_check__each_limit__fires_at_its_moment_and_not_before,
+          (struct deadline_limits limits; enum ending ending; int64_t due_ms),
+          {{500, 0, 0}, ENDING_TIMEOUT, 1500},      /* from the start */
+          {{0, 500, 0}, ENDING_IDLE_TIMEOUT, 1800}, /* from the last activity */
+          {{0, 0, 500}, ENDING_STARTUP_TIMEOUT, 1500},
+          /* from the start */)
 {
     const struct deadline_state seen = {1000, 1300, false};
-    const struct {
-        struct deadline_limits limits;
-        enum ending ending;
-        int64_t due_ms;
-    } rows[] = {
-        {{500, 0, 0}, ENDING_TIMEOUT, 1500},         /* from the start */
-        {{0, 500, 0}, ENDING_IDLE_TIMEOUT, 1800},    /* from the last activity */
-        {{0, 0, 500}, ENDING_STARTUP_TIMEOUT, 1500}, /* from the start */
-    };
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        expect(&rows[i].limits, &seen, rows[i].due_ms - 1, (struct deadline_answer){ENDING_NONE, 0, rows[i].due_ms});
-        expect(&rows[i].limits, &seen, rows[i].due_ms, (struct deadline_answer){rows[i].ending, 500, rows[i].due_ms});
-    }
+    expect(&row->limits, &seen, row->due_ms - 1, (struct deadline_answer){ENDING_NONE, 0, row->due_ms});
+    expect(&row->limits, &seen, row->due_ms, (struct deadline_answer){row->ending, 500, row->due_ms});
 }
 
 TEST(deadline_check__several_have_passed__the_one_that_was_due_first)
@@ -62,22 +56,15 @@ TEST(deadline_check__limits_beyond_the_clock__none_overflows)
     expect(&limits, &seen, INT64_MAX - 1, (struct deadline_answer){ENDING_NONE, 0, INT64_MAX});
 }
 
-TEST(deadline_tick_ms__by_limits__an_eighth_within_bounds)
+TEST_ROWS(deadline_tick_ms__by_limits__an_eighth_within_bounds,
+          (struct deadline_limits limits; bool metric_seen; int64_t tick_ms), {{5000, 0, 0}, false, 1000},
+          {{0, 40, 0}, true, 10}, {{0, 160, 0}, true, 20}, {{0, 399, 0}, true, 49}, {{0, 400, 0}, true, 50},
+          {{0, 60000, 0}, true, 50}, {{0, 0, 4000}, false, 500}, {{0, 0, 8000}, false, 1000},
+          {{0, 0, 4000}, true, 1000}, {{0, 0, 40}, false, 10}, {{0, 400, 160}, false, 20}, {{0, 400, 160}, true, 50},
+          {{0, 400, 399}, false, 49}, {{0, 400, 400}, false, 50})
 {
-    const struct {
-        struct deadline_limits limits;
-        bool metric_seen;
-        int64_t tick_ms;
-    } rows[] = {
-        {{5000, 0, 0}, false, 1000}, {{0, 40, 0}, true, 10},      {{0, 160, 0}, true, 20},
-        {{0, 399, 0}, true, 49},     {{0, 400, 0}, true, 50},     {{0, 60000, 0}, true, 50},
-        {{0, 0, 4000}, false, 500},  {{0, 0, 8000}, false, 1000}, {{0, 0, 4000}, true, 1000},
-        {{0, 0, 40}, false, 10},     {{0, 400, 160}, false, 20},  {{0, 400, 160}, true, 50},
-        {{0, 400, 399}, false, 49},  {{0, 400, 400}, false, 50},
-    };
-    for (size_t i = 0; i < LENGTH(rows); i++)
-        if (deadline_tick_ms(&rows[i].limits, rows[i].metric_seen) != rows[i].tick_ms)
-            fail_msg("row %zu: %lld", i, (long long)deadline_tick_ms(&rows[i].limits, rows[i].metric_seen));
+    if (deadline_tick_ms(&row->limits, row->metric_seen) != row->tick_ms)
+        fail_msg("%lld", (long long)deadline_tick_ms(&row->limits, row->metric_seen));
 }
 
 TEST(deadline_look_ms__multiples_of_the_tick__or_what_is_due_before)

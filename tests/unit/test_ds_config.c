@@ -230,47 +230,45 @@ TEST_APART(open__section_of_the_users_own__accepted)
     assert_renders(FILE_OF("sections = [\"my_section\"]\n"), "{}", "{\n  \"my_section\": {\n    \"a\": 1\n  }\n}\n");
 }
 
-TEST_APART(rules__base_says_it__judged_like_a_key)
+static const char half[] = "{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true},"
+                           " \"train_batch_size\": 8}",
+                  narrow[] = "{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}}";
+
+TEST_ROWS_APART(rules__base_says_it__judged_like_a_key, (const char *base, *rest, *rule; int64_t jobs, excluded),
+                {half, "[parallel_spec]\npp = [1, 2]\n[cluster_spec]\nnum_devices_per_host = 2\n",
+                 "pipeline-zero-stage", 1, 1},
+                {half, "[parallel_spec]\n\"bf16.enabled\" = [true, false]\n", "fp16-or-bf16", 1, 1},
+                {half, "[parallel_spec]\nmicro_batch = [1, 3, 8]\n", "batch-divides", 2, 1},
+                {"{\"train_batch_size\": 6, \"gradient_accumulation_steps\": 2}",
+                 "[cluster_spec]\nnum_devices_per_host = [1, 2, 3, 4]\n", "batch-divides", 2, 2},
+                /* Off where the file is silent. */
+                {half, "[[rule]]\nname = \"half\"\nrequire = \"fp16 > bf16\"\n", "half", 1, 0},
+                {"{\"bfloat16\": {\"enabled\": true}}", "[[rule]]\nname = \"half\"\nrequire = \"fp16 < bf16\"\n",
+                 "half", 1, 0},
+                {narrow, "[parallel_spec]\nzero_stage = [0, 1]\n", "accumulation-dtype-stage-0", 1, 1},
+                {"{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}, \"bf16\": {\"enabled\": \"auto\"}}",
+                 "[parallel_spec]\nzero_stage = [0, 1]\n", "accumulation-dtype-stage-0", 2, -1}, /* it is not asked */
+                /* A spec that lacks the key has the base's value; one that has it, its own. */
+                {"{\"zero_optimization\": {\"stage\": 2}}",
+                 "[cluster_spec]\nnum_devices_per_host = 2\n"
+                 "[[parallel_spec]]\npp = 2\n[[parallel_spec]]\npp = 2\nzero_stage = 1\n",
+                 "pipeline-zero-stage", 1, 1},
+                /* Lists are looked into. */
+                {"{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 30, \"micro_batch_sizes\": [3,\n2],"
+                 " \"version\": 0.1}}",
+                 "[cluster_spec]\nnum_devices_per_host = [4, 5, 6, 7, 8]\n", "elasticity-devices", 3, 2},
+                {"{\"compile\": {\"deepcompile\": true, \"passes\": [\"autotp\", \"it's\", \"z3\"]}}",
+                 "[parallel_spec]\nzero_stage = [0, 3]\n", "deepcompile-autotp", 0, 2})
 {
-    static const char half[] = "{\"zero_optimization\": {\"stage\": 2}, \"fp16\": {\"enabled\": true},"
-                               " \"train_batch_size\": 8}",
-                      narrow[] = "{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}}";
-    ROWS(cases, const char *base, *rest, *rule; int64_t jobs, excluded) = {
-        {half, "[parallel_spec]\npp = [1, 2]\n[cluster_spec]\nnum_devices_per_host = 2\n", "pipeline-zero-stage", 1, 1},
-        {half, "[parallel_spec]\n\"bf16.enabled\" = [true, false]\n", "fp16-or-bf16", 1, 1},
-        {half, "[parallel_spec]\nmicro_batch = [1, 3, 8]\n", "batch-divides", 2, 1},
-        {"{\"train_batch_size\": 6, \"gradient_accumulation_steps\": 2}",
-         "[cluster_spec]\nnum_devices_per_host = [1, 2, 3, 4]\n", "batch-divides", 2, 2},
-        /* Off where the file is silent. */
-        {half, "[[rule]]\nname = \"half\"\nrequire = \"fp16 > bf16\"\n", "half", 1, 0},
-        {"{\"bfloat16\": {\"enabled\": true}}", "[[rule]]\nname = \"half\"\nrequire = \"fp16 < bf16\"\n", "half", 1, 0},
-        {narrow, "[parallel_spec]\nzero_stage = [0, 1]\n", "accumulation-dtype-stage-0", 1, 1},
-        {"{\"data_types\": {\"grad_accum_dtype\": \"fp16\"}, \"bf16\": {\"enabled\": \"auto\"}}",
-         "[parallel_spec]\nzero_stage = [0, 1]\n", "accumulation-dtype-stage-0", 2, -1}, /* it is not asked */
-        /* A spec that lacks the key has the base's value; one that has it, its own. */
-        {"{\"zero_optimization\": {\"stage\": 2}}",
-         "[cluster_spec]\nnum_devices_per_host = 2\n"
-         "[[parallel_spec]]\npp = 2\n[[parallel_spec]]\npp = 2\nzero_stage = 1\n",
-         "pipeline-zero-stage", 1, 1},
-        /* Lists are looked into. */
-        {"{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 30, \"micro_batch_sizes\": [3,\n2],"
-         " \"version\": 0.1}}",
-         "[cluster_spec]\nnum_devices_per_host = [4, 5, 6, 7, 8]\n", "elasticity-devices", 3, 2},
-        {"{\"compile\": {\"deepcompile\": true, \"passes\": [\"autotp\", \"it's\", \"z3\"]}}",
-         "[parallel_spec]\nzero_stage = [0, 3]\n", "deepcompile-autotp", 0, 2},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct opened o;
-        OWNED char *text = xasprintf(FILE_OF("%s"), cases[i].rest);
-        put("ds.json", cases[i].base);
-        FAIL_IF(open_text(text, &o, &e) < 0);
-        struct built b = {o.sweep, o.space};
-        HELD(plan) p = plan_of(&b);
-        if (p.jobs != cases[i].jobs || excluded_by(&b, &p, cases[i].rule) != cases[i].excluded)
-            fail_msg("case %zu: %lld jobs, %lld excluded", i, (long long)p.jobs,
-                     (long long)excluded_by(&b, &p, cases[i].rule));
-        close_all(&o);
-    }
+    struct opened o;
+    OWNED char *text = xasprintf(FILE_OF("%s"), row->rest);
+    put("ds.json", row->base);
+    FAIL_IF(open_text(text, &o, &e) < 0);
+    struct built b = {o.sweep, o.space};
+    HELD(plan) p = plan_of(&b);
+    if (p.jobs != row->jobs || excluded_by(&b, &p, row->rule) != row->excluded)
+        fail_msg("%lld jobs, %lld excluded", (long long)p.jobs, (long long)excluded_by(&b, &p, row->rule));
+    close_all(&o);
 }
 
 static struct hash128 key_of(const char *text)
@@ -332,30 +330,26 @@ static char *mapped(const char *flag, const char *config, const char *const *com
     return buffer_take(&b);
 }
 
-TEST(arguments__every_spelling__replaced_or_appended)
+static const char four[] = "{\"train_micro_batch_size_per_gpu\": 4}";
+
+TEST_ROWS(arguments__every_spelling__replaced_or_appended, (const char *flag, *config, *command[4], *expected),
+          {"per_device_bs", four, {"t", "--per_device_bs", "8"}, "t --per_device_bs 4"},
+          {"--per_device_bs", four, {"t", "--per-device-bs", "8"}, "t --per-device-bs 4"},
+          {"per-device-bs", four, {"t", "--per_device_bs=8"}, "t --per_device_bs=4"},
+          {"per_device_bs", four, {"t", "--per_device_bs_eval=8"}, "t --per_device_bs_eval=8 --per_device_bs 4"},
+          {"-b", four, {"t"}, "t -b 4"}, {"b", four, {"t", "b"}, "t b --b 4"},
+          {"b", "{\"train_micro_batch_size_per_gpu\": \"auto\"}", {"t", "--b", "8"}, "t --b 8"},
+          {"b", "{}", {"t", "--b", "8"}, "t --b 8"},
+          {"b", "{\"train_micro_batch_size_per_gpu\": true}", {"t", "--b", "--c"}, "t --b --c"},
+          {"b", "{\"train_micro_batch_size_per_gpu\": false}", {"t", "--b", "--c"}, "t --b=false --c"},
+          {"b", "{\"train_micro_batch_size_per_gpu\": \"x y\"}", {"t", "--b"}, "t --b=x y"},
+          {"b", "{\"train_micro_batch_size_per_gpu\": 8.0}", {"t", "--b", "-1"}, "t --b 8"},
+          {"b", four, {"t", "--b", "-v"}, "t --b=4 -v"},
+          {"b", "{\"inner\": {\"train_micro_batch_size_per_gpu\": 2}}", {"t", "--b", "8"}, "t --b 2"})
 {
-    static const char four[] = "{\"train_micro_batch_size_per_gpu\": 4}";
-    ROWS(cases, const char *flag, *config, *command[4], *expected) = {
-        {"per_device_bs", four, {"t", "--per_device_bs", "8"}, "t --per_device_bs 4"},
-        {"--per_device_bs", four, {"t", "--per-device-bs", "8"}, "t --per-device-bs 4"},
-        {"per-device-bs", four, {"t", "--per_device_bs=8"}, "t --per_device_bs=4"},
-        {"per_device_bs", four, {"t", "--per_device_bs_eval=8"}, "t --per_device_bs_eval=8 --per_device_bs 4"},
-        {"-b", four, {"t"}, "t -b 4"},
-        {"b", four, {"t", "b"}, "t b --b 4"},
-        {"b", "{\"train_micro_batch_size_per_gpu\": \"auto\"}", {"t", "--b", "8"}, "t --b 8"},
-        {"b", "{}", {"t", "--b", "8"}, "t --b 8"},
-        {"b", "{\"train_micro_batch_size_per_gpu\": true}", {"t", "--b", "--c"}, "t --b --c"},
-        {"b", "{\"train_micro_batch_size_per_gpu\": false}", {"t", "--b", "--c"}, "t --b=false --c"},
-        {"b", "{\"train_micro_batch_size_per_gpu\": \"x y\"}", {"t", "--b"}, "t --b=x y"},
-        {"b", "{\"train_micro_batch_size_per_gpu\": 8.0}", {"t", "--b", "-1"}, "t --b 8"},
-        {"b", four, {"t", "--b", "-v"}, "t --b=4 -v"},
-        {"b", "{\"inner\": {\"train_micro_batch_size_per_gpu\": 2}}", {"t", "--b", "8"}, "t --b 2"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *text = mapped(cases[i].flag, cases[i].config, cases[i].command);
-        if (strcmp(text, cases[i].expected) != 0)
-            fail_msg("case %zu: %s", i, text);
-    }
+    OWNED char *text = mapped(row->flag, row->config, row->command);
+    if (strcmp(text, row->expected) != 0)
+        fail_msg("%s", text);
 }
 
 TEST(huggingface__profile__maps_the_trainers_arguments)

@@ -67,27 +67,15 @@ TEST(gate_check__host__numbers_localhost_and_the_one_that_is_allowed)
     assert_int_equal(gate_check(&closed, &none, &rest, &wrong_token), 403);
 }
 
-TEST(gate_check__asked_for_by_another_site__only_a_link_that_is_followed)
+TEST_ROWS(gate_check__asked_for_by_another_site__only_a_link_that_is_followed,
+          (struct gate_request request; int status), {{.site = "none"}, 200}, {{.site = "same-origin"}, 200},
+          {{.site = "same-site"}, 403}, {{.site = "cross-site"}, 403},
+          {{.site = "cross-site", .fetched = "navigate"}, 200}, {{.site = "cross-site", .fetched = "cors"}, 403},
+          {{.origin = "http://localhost:8080"}, 200}, {{.origin = "http://LOCALHOST:8080"}, 200},
+          {{.origin = "http://localhost:8081"}, 403}, {{.origin = "http://localhost"}, 403},
+          {{.origin = "https://localhost:8080"}, 403}, {{.origin = "null"}, 403},
+          {{.origin = "http://evil.example", .site = "same-origin"}, 403},
+          {{.origin = "http://evil.example", .fetched = "navigate"}, 403})
 {
-    const struct {
-        struct gate_request request;
-        int status;
-    } rows[] = {
-        {{.site = "none"}, 200},
-        {{.site = "same-origin"}, 200},
-        {{.site = "same-site"}, 403},
-        {{.site = "cross-site"}, 403},
-        {{.site = "cross-site", .fetched = "navigate"}, 200},
-        {{.site = "cross-site", .fetched = "cors"}, 403},
-        {{.origin = "http://localhost:8080"}, 200},
-        {{.origin = "http://LOCALHOST:8080"}, 200},
-        {{.origin = "http://localhost:8081"}, 403},
-        {{.origin = "http://localhost"}, 403},
-        {{.origin = "https://localhost:8080"}, 403},
-        {{.origin = "null"}, 403},
-        {{.origin = "http://evil.example", .site = "same-origin"}, 403},
-        {{.origin = "http://evil.example", .fetched = "navigate"}, 403},
-    };
-    for (size_t i = 0; i < LENGTH(rows); i++)
-        expect(&closed, rows[i].request, (struct answer){rows[i].status, rows[i].status == 200 ? "" : NULL, false});
+    expect(&closed, row->request, (struct answer){row->status, row->status == 200 ? "" : NULL, false});
 }

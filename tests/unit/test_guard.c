@@ -68,44 +68,27 @@ TEST_WITHIN(guard_next__other_errors__as_stmt_next_says_them, open_memory, close
     FAILS_WITH_PART(guard_next(s, &e), "integer overflow");
 }
 
-TEST(check_where__each_text__an_expression_over_columns_or_what_is_wrong)
+static const char *const columns[] = {"a", "b", "model.name", "it's \"odd\""};
+static const char subquery[] = "a subquery is not allowed here", any[] = "";
+
+TEST_ROWS(check_where__each_text__an_expression_over_columns_or_what_is_wrong,
+          (const char *text, *refused /* NULL: it is one */), {"a = 1", NULL}, {"a = 1 -- why", NULL},
+          {"a = ')' OR b = \"a\"", NULL}, {"(a) IN (1, 2)", NULL}, {"1 --", NULL},
+          {"a > 2 AND \"model.name\" LIKE 'x%'", NULL}, {"abs(\"it's \"\"odd\"\"\") < 3 -- all of them", NULL},
+          {"0) OR (1", any}, {"0) OR a IN (1", any}, {"a) ORDER BY (b", any}, {"1) UNION SELECT (1", subquery},
+          {"1 UNION SELECT 1", any}, {"1 ORDER BY a", any}, {"1; DROP TABLE results", any}, {"1 /* and so on", any},
+          {"1, 2", any}, {"", any}, {"c > 2", "no such column: c"}, {"a > (SELECT 1)", subquery},
+          {"EXISTS (WITH x AS (SELECT load_extension('x')) SELECT 1 FROM x)", subquery},
+          {"load_extension('x')", "the function load_extension is not allowed here"},
+          {"a >", "near \")\": syntax error"}, {"a > ?)", "near \")\": syntax error"})
 {
-    static const char *const columns[] = {"a", "b", "model.name", "it's \"odd\""};
-    static const char subquery[] = "a subquery is not allowed here", any[] = "";
-    ROWS(cases, const char *text, *refused /* NULL: it is one */) = {
-        {"a = 1", NULL},
-        {"a = 1 -- why", NULL},
-        {"a = ')' OR b = \"a\"", NULL},
-        {"(a) IN (1, 2)", NULL},
-        {"1 --", NULL},
-        {"a > 2 AND \"model.name\" LIKE 'x%'", NULL},
-        {"abs(\"it's \"\"odd\"\"\") < 3 -- all of them", NULL},
-        {"0) OR (1", any},
-        {"0) OR a IN (1", any},
-        {"a) ORDER BY (b", any},
-        {"1) UNION SELECT (1", subquery},
-        {"1 UNION SELECT 1", any},
-        {"1 ORDER BY a", any},
-        {"1; DROP TABLE results", any},
-        {"1 /* and so on", any},
-        {"1, 2", any},
-        {"", any},
-        {"c > 2", "no such column: c"},
-        {"a > (SELECT 1)", subquery},
-        {"EXISTS (WITH x AS (SELECT load_extension('x')) SELECT 1 FROM x)", subquery},
-        {"load_extension('x')", "the function load_extension is not allowed here"},
-        {"a >", "near \")\": syntax error"},
-        {"a > ?)", "near \")\": syntax error"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct error e = ERROR_INIT;
-        print_message("%s\n", cases[i].text);
-        assert_int_equal(guard_check_where(cases[i].text, columns, 4, &e), cases[i].refused ? -1 : 0);
-        if (cases[i].refused)
-            assert_int_equal(e.kind, ERROR_USAGE);
-        if (cases[i].refused && *cases[i].refused)
-            assert_string_equal(e.text, cases[i].refused);
-    }
+    struct error e = ERROR_INIT;
+    print_message("%s\n", row->text);
+    assert_int_equal(guard_check_where(row->text, columns, 4, &e), row->refused ? -1 : 0);
+    if (row->refused)
+        assert_int_equal(e.kind, ERROR_USAGE);
+    if (row->refused && *row->refused)
+        assert_string_equal(e.text, row->refused);
 }
 
 TEST_WITHIN(limit_processor__without_end__ended_with_an_error, open_memory, close_memory)

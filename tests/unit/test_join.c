@@ -123,37 +123,27 @@ TEST(formula__awkward__as_sqlite_has_it)
 }
 
 /* An operation of SQLite's is worked out for each value of its own keys, not for each combination of the rule's. */
-TEST(formula__operations__sqlite_asked_for_their_own_keys)
+TEST_ROWS(formula__operations__sqlite_asked_for_their_own_keys,
+          (const char *text; int64_t most; /* times; there are 34 specs of a, b and t, and four values of c */),
+          {"~a + b = c", 8}, {"(a & ~b) = c", 34}, {"+a + b = c", 0}, {"a ISNULL OR b NOTNULL", 0},
+          {"a IS DISTINCT FROM b OR b IS NOT DISTINCT FROM c", 0}, {"a LIKE '%1' OR b = c", 8},
+          {"a NOT GLOB '1*' AND b <> c", 8}, {"CAST(b AS INTEGER) * a = c", 6}, {"CAST(a AS TEXT) = '3' AND b <> c", 8},
+          {"a || '-' || b <> c", 34})
 {
-    static const struct {
-        const char *text;
-        int64_t most; /* times; there are 34 specs of a, b and t, and four values of c */
-    } cases[] = {{"~a + b = c", 8},
-                 {"(a & ~b) = c", 34},
-                 {"+a + b = c", 0},
-                 {"a ISNULL OR b NOTNULL", 0},
-                 {"a IS DISTINCT FROM b OR b IS NOT DISTINCT FROM c", 0},
-                 {"a LIKE '%1' OR b = c", 8},
-                 {"a NOT GLOB '1*' AND b <> c", 8},
-                 {"CAST(b AS INTEGER) * a = c", 6},
-                 {"CAST(a AS TEXT) = '3' AND b <> c", 8},
-                 {"a || '-' || b <> c", 34}};
     HELD(built) b = build_text(three_axes);
     OWNED struct datum *keys = xcalloc(b.space->names.key_count, sizeof *keys);
     const struct scope s = {keys, b.space->evaluator};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct expression x = {.sql = NULL};
-        struct error e = ERROR_INIT;
-        assert_return_code(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e), 0);
-        HELD_AT(formula) *f = formula_compile(&b.space->names, x.sql);
-        evaluator_take_count(b.space->evaluator);
-        for (int64_t rank = 0; rank < space_combinations(b.space); rank++) {
-            space_read_keys(b.space, rank, keys);
-            formula_truth(f, &s);
-        }
-        int64_t asked = evaluator_take_count(b.space->evaluator);
-        FAIL_WHERE(asked > cases[i].most, "%s: SQLite was asked %lld times", cases[i].text, (long long)asked);
+    struct expression x = {.sql = NULL};
+    struct error e = ERROR_INIT;
+    assert_return_code(expression_resolve(&b.space->names, row->text, UNKNOWN_IS_ERROR, &x, &e), 0);
+    HELD_AT(formula) *f = formula_compile(&b.space->names, x.sql);
+    evaluator_take_count(b.space->evaluator);
+    for (int64_t rank = 0; rank < space_combinations(b.space); rank++) {
+        space_read_keys(b.space, rank, keys);
+        formula_truth(f, &s);
     }
+    int64_t asked = evaluator_take_count(b.space->evaluator);
+    FAIL_WHERE(asked > row->most, "%s: SQLite was asked %lld times", row->text, (long long)asked);
 }
 
 /* --- residues --- */
@@ -241,36 +231,27 @@ static void draw_sum(struct rng *d, int depth, struct buffer *out)
     buffer_add_char(out, ')');
 }
 
-TEST(formula__equality__solved_for_its_last_key)
+TEST_ROWS(formula__equality__solved_for_its_last_key, (const char *text; bool is_solved, any; int64_t value),
+          {"a * 3 + b = d * 2 - b", true, true, 6}, {"7 - d = b", true, true, 4}, {"d * b = a", true, false, 0},
+          {"d * 0 = a", false, false, 0}, {"d * d = a", false, false, 0}, {"d + 1.5 = a", false, false, 0},
+          {"d % 3 = a", false, false, 0}, {"(d - 4611686018427387904) * 4 = a", false, false, 0},
+          {"d <= a", false, false, 0}, {"d + c = a", false, false, 0},
+          /* c is open, too */)
 {
-    ROWS(cases, const char *text; bool is_solved, any; int64_t value) = {
-        {"a * 3 + b = d * 2 - b", true, true, 6},
-        {"7 - d = b", true, true, 4},
-        {"d * b = a", true, false, 0},
-        {"d * 0 = a", false, false, 0},
-        {"d * d = a", false, false, 0},
-        {"d + 1.5 = a", false, false, 0},
-        {"d % 3 = a", false, false, 0},
-        {"(d - 4611686018427387904) * 4 = a", false, false, 0},
-        {"d <= a", false, false, 0},
-        {"d + c = a", false, false, 0}, /* c is open, too */
-    };
     HELD(built) b =
         build_text("[[cluster_spec]]\na = [2, 5]\nb = [3, 4]\n[[parallel_spec]]\nc = [1, 2]\nd = [1, 4, 6]\n");
     struct datum exact[4], keys[4];
     space_read_keys(b.space, 0, exact);
     loosen(&b, 3, exact, keys);
     const struct scope s = {keys, b.space->evaluator};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct expression x = {.sql = NULL};
-        FAIL_IF(expression_resolve(&b.space->names, cases[i].text, UNKNOWN_IS_ERROR, &x, &e));
-        HELD_AT(formula) *f = formula_compile(&b.space->names, x.sql);
-        bool any = false;
-        int64_t value = 0;
-        bool is_solved = formula_may_be_solved(f, 3) && formula_solve(f, &s, 3, 6, &any, &value);
-        if (is_solved != cases[i].is_solved || any != cases[i].any || (any && value != cases[i].value))
-            fail_msg("%s: %d %d %d", cases[i].text, is_solved, any, (int)value);
-    }
+    struct expression x = {.sql = NULL};
+    FAIL_IF(expression_resolve(&b.space->names, row->text, UNKNOWN_IS_ERROR, &x, &e));
+    HELD_AT(formula) *f = formula_compile(&b.space->names, x.sql);
+    bool any = false;
+    int64_t value = 0;
+    bool is_solved = formula_may_be_solved(f, 3) && formula_solve(f, &s, 3, 6, &any, &value);
+    if (is_solved != row->is_solved || any != row->any || (any && value != row->value))
+        fail_msg("%s: %d %d %d", row->text, is_solved, any, (int)value);
 }
 
 static void check_drawn_sums(const char *axes)

@@ -112,28 +112,16 @@ TEST(next__three_mixers_two_kinds__documented_order)
 }
 
 /* Limits of every kind, alone and together; the walk must agree with the count and with the positions. */
-TEST(rank__every_kind_of_limits__walk_count_and_positions_agree)
+TEST_ROWS(rank__every_kind_of_limits__walk_count_and_positions_agree, (struct layer_rules rules; uint64_t count),
+          {{3, SET(1, 2, 3), UNBOUND, SET(7)}, 36 + 720 + 4167}, {{3, SET(2), SET(2), UNBOUND}, 6 * 6},
+          {{2, SET(1, 3), SET(1, 2), UNBOUND}, 5 + 125}, {{2, SET(2), SET(1, 3), SET(4)}, 2 * 2 * 4},
+          {{2, SET(2), UNBOUND, SET(2, 5)}, 4 + 2 * 2 * 5 + 2 * 3 * 4}, {{1, SET(3), UNBOUND, SET(5)}, 6},
+          {{1, SET(9), SET(1), UNBOUND}, 1}, {{4, SET(1, 2, 3, 4), UNBOUND, SET(5)}, 56 + 680 + 2160 + 2560},
+          {{2, SET(3), UNBOUND, SET(2)}, 0}, {{2, SET(1), SET(9), SET(5)}, 0})
 {
-    const struct {
-        struct layer_rules rules;
-        uint64_t count;
-    } cases[] = {
-        {{3, SET(1, 2, 3), UNBOUND, SET(7)}, 36 + 720 + 4167},
-        {{3, SET(2), SET(2), UNBOUND}, 6 * 6},
-        {{2, SET(1, 3), SET(1, 2), UNBOUND}, 5 + 125},
-        {{2, SET(2), SET(1, 3), SET(4)}, 2 * 2 * 4},
-        {{2, SET(2), UNBOUND, SET(2, 5)}, 4 + 2 * 2 * 5 + 2 * 3 * 4},
-        {{1, SET(3), UNBOUND, SET(5)}, 6},
-        {{1, SET(9), SET(1), UNBOUND}, 1},
-        {{4, SET(1, 2, 3, 4), UNBOUND, SET(5)}, 56 + 680 + 2160 + 2560},
-        {{2, SET(3), UNBOUND, SET(2)}, 0},
-        {{2, SET(1), SET(9), SET(5)}, 0},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(layer_stack) s = make(&cases[i].rules);
-        assert_int_equal(walk_and_compare(&s), s.count);
-        assert_int_equal(s.count, cases[i].count);
-    }
+    HELD(layer_stack) s = make(&row->rules);
+    assert_int_equal(walk_and_compare(&s), s.count);
+    assert_int_equal(s.count, row->count);
 }
 
 TEST(rank__largest_countable__last_position_returns)
@@ -147,32 +135,22 @@ TEST(rank__largest_countable__last_position_returns)
     assert_false(layer_stack_next(&s, &st));
 }
 
-TEST(make__bad_rules__refused_with_reason)
+TEST_ROWS(make__bad_rules__refused_with_reason, (struct layer_rules rules; const char *message),
+          {{0, SET(1), UNBOUND, SET(3)}, "0 kinds"}, {{65, SET(1), UNBOUND, SET(3)}, "65 kinds"},
+          {{3, UNBOUND, UNBOUND, SET(3)}, "number of layers is missing"}, {{3, SET(1), UNBOUND, UNBOUND}, "neither"},
+          {{3, SET(0), UNBOUND, SET(3)}, "layers: 0 is out of bounds"},
+          {{3, SET(65), UNBOUND, SET(3)}, "layers: 65 is out of bounds"},
+          {{3, SET(2, 1, 2), UNBOUND, SET(3)}, "layers: 2 is given twice"},
+          {{3, SET(1), SET(257), UNBOUND}, "elements in a layer: 257"},
+          {{3, SET(1), UNBOUND, SET(2049)}, "elements in all layers: 2049"},
+          {{3, SET(64), SET(256), UNBOUND}, "at most 2048"}, {{2, SET(64), SET(1), UNBOUND}, "64 layers than 64 bits"},
+          {{2, SET(63, 62, 1), SET(1, 2), UNBOUND}, "more stacks"})
 {
-    const struct {
-        struct layer_rules rules;
-        const char *message;
-    } cases[] = {
-        {{0, SET(1), UNBOUND, SET(3)}, "0 kinds"},
-        {{65, SET(1), UNBOUND, SET(3)}, "65 kinds"},
-        {{3, UNBOUND, UNBOUND, SET(3)}, "number of layers is missing"},
-        {{3, SET(1), UNBOUND, UNBOUND}, "neither"},
-        {{3, SET(0), UNBOUND, SET(3)}, "layers: 0 is out of bounds"},
-        {{3, SET(65), UNBOUND, SET(3)}, "layers: 65 is out of bounds"},
-        {{3, SET(2, 1, 2), UNBOUND, SET(3)}, "layers: 2 is given twice"},
-        {{3, SET(1), SET(257), UNBOUND}, "elements in a layer: 257"},
-        {{3, SET(1), UNBOUND, SET(2049)}, "elements in all layers: 2049"},
-        {{3, SET(64), SET(256), UNBOUND}, "at most 2048"},
-        {{2, SET(64), SET(1), UNBOUND}, "64 layers than 64 bits"},
-        {{2, SET(63, 62, 1), SET(1, 2), UNBOUND}, "more stacks"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct layer_stack s;
-        struct error e = ERROR_INIT;
-        assert_int_equal(try(&cases[i].rules, &s, &e), -1);
-        assert_int_equal(e.kind, ERROR_USAGE);
-        FAIL_WHERE(!strstr(e.text, cases[i].message), "case %zu: \"%s\" lacks \"%s\"", i, e.text, cases[i].message);
-    }
+    struct layer_stack s;
+    struct error e = ERROR_INIT;
+    assert_int_equal(try(&row->rules, &s, &e), -1);
+    assert_int_equal(e.kind, ERROR_USAGE);
+    FAIL_WHERE(!strstr(e.text, row->message), "\"%s\" lacks \"%s\"", e.text, row->message);
 }
 
 TEST(find__none_of_the_stack__false)

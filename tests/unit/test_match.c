@@ -184,30 +184,20 @@ TEST(identity__order_labels_and_blocks__do_not_count)
     "77,78,79,80,81,82,83,84,85,86,87,88,89,90,91,92,93,94,95,96,97,98,99]"
 #define LARGE "[[model]]\na = " HUNDRED "\nb = " HUNDRED "\n"
 
-TEST(distinct__what_makes_two_combinations_one_job__known)
+TEST_ROWS(distinct__what_makes_two_combinations_one_job__known, (const char *text; bool distinct),
+          {"[[model]]\na = [1, 2]\n", true}, {"[[model]]\na = [1, 1.0]\n", true},
+          {"[[model]]\na = [1, 2]\n[[model]]\na = 2\n", false}, {"[[model]]\nname = [\"x\", \"y\"]\na = 1\n", true},
+          {"[[model]]\ndescription = [\"x\", \"y\"]\na = 1\n", false}, {LARGE, true},
+          {LARGE "[[training_spec]]\nt = [1, 2]\n[[training_spec]]\nt = 1\n", false},
+          {LARGE "name = [\"x\", \"y\"]\n", true}, {LARGE "description = [\"x\", \"y\"]\n", false},
+          {LARGE "\"(c, name)\" = [[1, \"x\"], [1, \"y\"]]\n", true},
+          {LARGE "\"(c, name)\" = [[1, \"x\"], [2, \"x\"]]\n", true}, {LARGE "[[model]]\na = 99\nb = 99\n", false},
+          {LARGE "[[model]]\na = 100\nb = 99\n", true},
+          {LARGE "[[model]]\na = 100\nb = 1\n[[model]]\na = 100\nb = [1, 2]\n", false},
+          {LARGE "[[parallel_spec]]\np = [1, 2]\n[inert]\np = \"a = 1\"\n", false})
 {
-    ROWS(cases, const char *text; bool distinct) = {
-        {"[[model]]\na = [1, 2]\n", true},
-        {"[[model]]\na = [1, 1.0]\n", true},
-        {"[[model]]\na = [1, 2]\n[[model]]\na = 2\n", false},
-        {"[[model]]\nname = [\"x\", \"y\"]\na = 1\n", true},
-        {"[[model]]\ndescription = [\"x\", \"y\"]\na = 1\n", false},
-        {LARGE, true},
-        {LARGE "[[training_spec]]\nt = [1, 2]\n[[training_spec]]\nt = 1\n", false},
-        {LARGE "name = [\"x\", \"y\"]\n", true},
-        {LARGE "description = [\"x\", \"y\"]\n", false},
-        {LARGE "\"(c, name)\" = [[1, \"x\"], [1, \"y\"]]\n", true},
-        {LARGE "\"(c, name)\" = [[1, \"x\"], [2, \"x\"]]\n", true},
-        {LARGE "[[model]]\na = 99\nb = 99\n", false},
-        {LARGE "[[model]]\na = 100\nb = 99\n", true},
-        {LARGE "[[model]]\na = 100\nb = 1\n[[model]]\na = 100\nb = [1, 2]\n", false},
-        {LARGE "[[parallel_spec]]\np = [1, 2]\n[inert]\np = \"a = 1\"\n", false},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(built) b = build_text(cases[i].text);
-        if (match_are_distinct(b.space) != cases[i].distinct)
-            fail_msg("case %zu", i);
-    }
+    HELD(built) b = build_text(row->text);
+    assert_int_equal(match_are_distinct(b.space), row->distinct);
 }
 
 TEST_ROWS(plan__jobs_that_are_alike__told_without_looking, (const char *text),

@@ -152,15 +152,13 @@ TEST(each__same_seed__same_models)
     assert_string_not_equal(buffer_text(&again.text), buffer_text(&g.text));
 }
 
-TEST(open__no_seed_of_its_own__that_of_the_sweep)
+TEST_ROWS(open__no_seed_of_its_own__that_of_the_sweep, (const char *text; int64_t seed),
+          {"[sweep]\nseed = 7\n[model_space.keys]\na = 1\n", 7},
+          {"[sweep]\nseed = 7\n[model_space]\nseed = 8\nkeys = { a = 1 }\n", 8})
 {
-    static const char *const texts[] = {"[sweep]\nseed = 7\n[model_space.keys]\na = 1\n",
-                                        "[sweep]\nseed = 7\n[model_space]\nseed = 8\nkeys = { a = 1 }\n"};
-    for (size_t i = 0; i < LENGTH(texts); i++) {
-        HELD_AT(sweep) *s = sweep_of(texts[i]);
-        HELD_AT(model_search) *search = search_of(s, NULL);
-        assert_int_equal(search->options.seed, 7 + i);
-    }
+    HELD_AT(sweep) *s = sweep_of(row->text);
+    HELD_AT(model_search) *search = search_of(s, NULL);
+    assert_int_equal(search->options.seed, row->seed);
 }
 
 #define NUMBERS "[model_space.keys]\na = { from = 1, to = 3 }\nb = [\"x\", \"y\"]\n"

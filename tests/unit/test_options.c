@@ -53,42 +53,32 @@ static char *told(char *const *argv)
     return buffer_take(&b);
 }
 
-TEST(options_parse__command_lines__values_and_words_or_one_sentence)
+TEST_ROWS(options_parse__command_lines__values_and_words_or_one_sentence, (char *const *argv; const char *told),
+          {ARGV(), "0 0 'x.toml' no 0 0 0 plain:"},
+          {ARGV("-Dlfa.toml", "--jobs=4", "--timeout", "1m30s", "--share", "0.5", "--how=none"),
+           "1 1 'a.toml' no 4 90000 0.5 none:"},
+          {ARGV("-j", "2", "--file=", "-j3"), "0 0 '' no 3 0 0 plain:"},
+          {ARGV("--retry", "oom"), "0 0 'x.toml'  0 0 0 plain: oom"},
+          {ARGV("--retry=oom,exit"), "0 0 'x.toml' oom,exit 0 0 0 plain:"},
+          {ARGV("-", "-D", "--", "-l"), "1 0 'x.toml' no 0 0 0 plain: - -l"},
+          {ARGV("-Dh", "--nonsense"), "1 0 'x.toml' no 0 0 0 plain help:"},
+          {ARGV("--version", "--nonsense"), "0 0 'x.toml' no 0 0 0 plain version:"},
+          {ARGV("--tiemout", "3"), "unknown option --tiemout (did you mean --timeout?)"},
+          {ARGV("--hlep"), "unknown option --hlep (did you mean --help?)"},
+          {ARGV("--qqqqqqqq=1"), "unknown option --qqqqqqqq"}, {ARGV("-Dq"), "unknown option -q"},
+          {ARGV("--dry-run=yes"), "option --dry-run takes no value"},
+          {ARGV("--file"), "option --file needs a value: --file FILE"},
+          {ARGV("-j", "--file"), "option --jobs needs a value: --jobs N"},
+          {ARGV("-j", "four"), "--jobs four: must be a whole number"}, {ARGV("-j0"), "--jobs 0: must be from 1 to 64"},
+          {ARGV("-j65"), "--jobs 65: must be from 1 to 64"}, {ARGV("--jobs="), "--jobs : must be a whole number"},
+          {ARGV("--share", "-1"), "--share -1: must be at least 0"},
+          {ARGV("--share", "x"), "--share x: must be a number"},
+          {ARGV("--timeout", "soon"), "--timeout soon: must be a duration such as 90, 90s, 10m or 1h30m"},
+          {ARGV("--how", "loudly"), "--how loudly: must be auto, plain or none"},
+          {ARGV("a", "b", "c"), "unexpected argument: c"})
 {
-    const struct {
-        char *const *argv;
-        const char *told;
-    } cases[] = {
-        {ARGV(), "0 0 'x.toml' no 0 0 0 plain:"},
-        {ARGV("-Dlfa.toml", "--jobs=4", "--timeout", "1m30s", "--share", "0.5", "--how=none"),
-         "1 1 'a.toml' no 4 90000 0.5 none:"},
-        {ARGV("-j", "2", "--file=", "-j3"), "0 0 '' no 3 0 0 plain:"},
-        {ARGV("--retry", "oom"), "0 0 'x.toml'  0 0 0 plain: oom"},
-        {ARGV("--retry=oom,exit"), "0 0 'x.toml' oom,exit 0 0 0 plain:"},
-        {ARGV("-", "-D", "--", "-l"), "1 0 'x.toml' no 0 0 0 plain: - -l"},
-        {ARGV("-Dh", "--nonsense"), "1 0 'x.toml' no 0 0 0 plain help:"},
-        {ARGV("--version", "--nonsense"), "0 0 'x.toml' no 0 0 0 plain version:"},
-        {ARGV("--tiemout", "3"), "unknown option --tiemout (did you mean --timeout?)"},
-        {ARGV("--hlep"), "unknown option --hlep (did you mean --help?)"},
-        {ARGV("--qqqqqqqq=1"), "unknown option --qqqqqqqq"},
-        {ARGV("-Dq"), "unknown option -q"},
-        {ARGV("--dry-run=yes"), "option --dry-run takes no value"},
-        {ARGV("--file"), "option --file needs a value: --file FILE"},
-        {ARGV("-j", "--file"), "option --jobs needs a value: --jobs N"},
-        {ARGV("-j", "four"), "--jobs four: must be a whole number"},
-        {ARGV("-j0"), "--jobs 0: must be from 1 to 64"},
-        {ARGV("-j65"), "--jobs 65: must be from 1 to 64"},
-        {ARGV("--jobs="), "--jobs : must be a whole number"},
-        {ARGV("--share", "-1"), "--share -1: must be at least 0"},
-        {ARGV("--share", "x"), "--share x: must be a number"},
-        {ARGV("--timeout", "soon"), "--timeout soon: must be a duration such as 90, 90s, 10m or 1h30m"},
-        {ARGV("--how", "loudly"), "--how loudly: must be auto, plain or none"},
-        {ARGV("a", "b", "c"), "unexpected argument: c"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *got = told(cases[i].argv);
-        assert_string_equal(got, cases[i].told);
-    }
+    OWNED char *got = told(row->argv);
+    assert_string_equal(got, row->told);
 }
 
 TEST(options_parse__program_after_dashes__kept_apart)
@@ -104,23 +94,14 @@ TEST(options_parse__program_after_dashes__kept_apart)
     free(w.items);
 }
 
-TEST(command_find__options_first__word_after_their_values_or_run)
+TEST_ROWS(command_find__options_first__word_after_their_values_or_run,
+          (char *const *argv; const struct command *command; size_t at),
+          {ARGV("-d", "x.db", "plan", "run"), &plan_command, 2}, {ARGV("--config=a", "-Dcb", "why"), &why_command, 2},
+          {ARGV("-D", "-c", "plan"), &run_command, 3}, {ARGV("-D", "--", "plan"), &run_command, 3})
 {
-    const struct {
-        char *const *argv;
-        const struct command *command;
-        size_t at;
-    } cases[] = {
-        {ARGV("-d", "x.db", "plan", "run"), &plan_command, 2},
-        {ARGV("--config=a", "-Dcb", "why"), &why_command, 2},
-        {ARGV("-D", "-c", "plan"), &run_command, 3},
-        {ARGV("-D", "--", "plan"), &run_command, 3},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        size_t at;
-        assert_ptr_equal(command_find(cases[i].argv, &at, NULL), cases[i].command);
-        assert_int_equal(at, cases[i].at);
-    }
+    size_t at;
+    assert_ptr_equal(command_find(row->argv, &at, NULL), row->command);
+    assert_int_equal(at, row->at);
 }
 
 TEST(command_find__unknown__nearest)

@@ -75,16 +75,13 @@ TEST_ROWS(architecture_padded_vocab__multiple_of_128_per_rank__rounded_up, (int6
 }
 
 /* The four geometries of the ultra-scale playbook bear their sizes as names. */
-TEST(architecture_count__playbook_geometries__their_names)
+TEST_ROWS(architecture_count__playbook_geometries__their_names, (struct llama_shape shape),
+          {{"1.34B", 16, 2048, 32, 0, 8192, 131072, true, 1.34e9}},
+          {{"3.57B", 28, 3072, 32, 0, 8192, 131072, true, 3.57e9}},
+          {{"8.86B", 32, 4096, 32, 0, 14336, 131072, false, 8.86e9}},
+          {{"80B", 80, 8192, 64, 0, 28672, 131072, false, 79.99e9}})
 {
-    static const struct llama_shape models[] = {
-        {"1.34B", 16, 2048, 32, 0, 8192, 131072, true, 1.34e9},
-        {"3.57B", 28, 3072, 32, 0, 8192, 131072, true, 3.57e9},
-        {"8.86B", 32, 4096, 32, 0, 14336, 131072, false, 8.86e9},
-        {"80B", 80, 8192, 64, 0, 28672, 131072, false, 79.99e9},
-    };
-    for (size_t i = 0; i < LENGTH(models); i++)
-        assert_true(fabs(count(llama(&models[i]), 1).total / models[i].total - 1) < 3e-3);
+    assert_true(fabs(count(llama(&row->shape), 1).total / row->shape.total - 1) < 3e-3);
 }
 
 static void refused(struct architecture a, const char *expected)

@@ -146,15 +146,12 @@ TEST(inputs_decode__hybrid_family__wants_what_its_layers_are)
     assert_int_equal(s.architecture.mlp_layers, 12);
 }
 
-TEST(inputs_decode__absurd_numbers__refused)
+TEST_ROWS(inputs_decode__absurd_numbers__refused, (double value), {0.5}, {-1}, {1e30}, {INFINITY}, {NAN})
 {
-    static const double absurd[] = {0.5, -1, 1e30, INFINITY, NAN};
     struct subject s;
-    for (size_t i = 0; i < LENGTH(absurd); i++) {
-        gpt_with("");
-        set_number("hidden", absurd[i]);
-        FAILS(inputs_decode(v, &s, &e));
-    }
+    gpt_with("");
+    set_number("hidden", row->value);
+    FAILS(inputs_decode(v, &s, &e));
 }
 
 static struct predictor *create(const char *framework)

@@ -226,22 +226,17 @@ TEST(memory_predict__experts_over_ranks__states_by_their_own_group)
 }
 
 /* 512 MiB of each, three of experts (predict.toml), and two of Megatron-LM's with tensor or pipeline parallelism. */
-TEST(memory_predict__reserve__of_each_group_of_ranks)
+TEST_ROWS(memory_predict__reserve__of_each_group_of_ranks, (struct training_plan plan; double groups), {{.data = 2}, 1},
+          {{.tensor = 2}, 3}, {{.context = 2}, 1}, {{.pipeline = 2, .micro_batches = 2}, 3}, {{.expert = 1}, 0},
+          {{.tensor = 2, .data = 8, .expert = 8}, 7})
 {
-    ROWS(cases, struct training_plan plan; double groups) = {
-        {{.data = 2}, 1},    {{.tensor = 2}, 3},
-        {{.context = 2}, 1}, {{.pipeline = 2, .micro_batches = 2}, 3},
-        {{.expert = 1}, 0},  {{.tensor = 2, .data = 8, .expert = 8}, 7},
-    };
     struct architecture a = gpt(4, 256, 4);
     a.experts = 8;
     const struct training_plan alone = {.sequence = 128};
     const double none = predict(a, alone, "megatron").reserve_bytes;
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        struct training_plan plan = cases[i].plan;
-        plan.sequence = 128;
-        assert_close(predict(a, plan, "megatron").reserve_bytes, none + cases[i].groups * 536870912, 1e-9);
-    }
+    struct training_plan plan = row->plan;
+    plan.sequence = 128;
+    assert_close(predict(a, plan, "megatron").reserve_bytes, none + row->groups * 536870912, 1e-9);
 }
 
 /* With hardly any activations the step is the peak: the temporaries are over the shards, and no logits. */

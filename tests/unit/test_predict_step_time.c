@@ -400,24 +400,21 @@ TEST(step_predict__products_in_8_bits__casts_pass_memory)
 
 /* Bytes per parameter that a rank sends: 2·g, g + 2, m·g + 2 or g + 2, under FSDP m·(g + 2), m·(4 + g); times
  * (R - 1)/R. */
-TEST(step_predict__zero_stages__volume_of_data_parallelism)
+TEST_ROWS(step_predict__zero_stages__volume_of_data_parallelism,
+          (const char *framework; int64_t zero; double bytes, in_fp32), {"megatron", 0, 8, 8},
+          {"megatron-distopt", 1, 6, 8}, {"deepspeed", 1, 4 + 2, 8 + 4}, {"deepspeed", 2, 3 * 4 + 2, 28},
+          {"torch-ddp", 2, 4 + 2, 4 + 4}, {"fsdp", 2, 3 * 4, 3 * 8}, {"fsdp", 3, 3 * 6, 3 * 12},
+          {"fsdp2", 3, 3 * (4 + 4), 3 * 12})
 {
-    ROWS(cases, const char *framework; int64_t zero; double bytes, in_fp32) = {
-        {"megatron", 0, 8, 8},           {"megatron-distopt", 1, 6, 8},     {"deepspeed", 1, 4 + 2, 8 + 4},
-        {"deepspeed", 2, 3 * 4 + 2, 28}, {"torch-ddp", 2, 4 + 2, 4 + 4},    {"fsdp", 2, 3 * 4, 3 * 8},
-        {"fsdp", 3, 3 * 6, 3 * 12},      {"fsdp2", 3, 3 * (4 + 4), 3 * 12},
-    };
     /* so slow that nothing to speak of is hidden */
     const struct cluster slow = A100_WITH(.intra_bytes_per_s = 1e5);
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        PLAN(plan, .data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = cases[i].zero);
-        struct step_prediction s = predict(GPT, plan, slow, cases[i].framework);
-        assert_close(s.terms[TIME_DATA_INTRA], cases[i].bytes * GPT_PARAMETERS * 7 / 8 / 1e5, 1e-5);
-        assert_true(s.terms[TIME_DATA_INTER] == 0);
-        plan.precision = PRECISION_FP32;
-        assert_close(term_on(slow, plan, cases[i].framework, TIME_DATA_INTRA),
-                     cases[i].in_fp32 * GPT_PARAMETERS * 7 / 8 / 1e5, 1e-5);
-    }
+    PLAN(plan, .data = 8, .micro_batches = 3, .sequence = 512, .zero_stage = row->zero);
+    struct step_prediction s = predict(GPT, plan, slow, row->framework);
+    assert_close(s.terms[TIME_DATA_INTRA], row->bytes * GPT_PARAMETERS * 7 / 8 / 1e5, 1e-5);
+    assert_true(s.terms[TIME_DATA_INTER] == 0);
+    plan.precision = PRECISION_FP32;
+    assert_close(term_on(slow, plan, row->framework, TIME_DATA_INTRA), row->in_fp32 * GPT_PARAMETERS * 7 / 8 / 1e5,
+                 1e-5);
 }
 
 /* FSDP without resharding after the forward pass gathers less often than with it, and hides it in the same way. */

@@ -101,22 +101,15 @@ TEST_ROWS(line__nothing_to_do_or_all_done__no_division,
     check_line(&(struct sweep_progress){.counts = &row->counts, .eta_ms = row->eta_ms}, row->columns, true, row->line);
 }
 
-TEST(line__rates__unit_in_which_they_can_be_read)
+TEST_ROWS(line__rates__unit_in_which_they_can_be_read, (double rate; const char *line),
+          {2345.6, "  0%  0/9  2346 jobs/s"}, {1, "  0%  0/9  1.0 jobs/s"}, {0.5, "  0%  0/9  30.0 jobs/min"},
+          {0.001, "  0%  0/9  3.6 jobs/h"}, {1e-5, "  0%  0/9  0.036 jobs/h"}, {0, "  0%  0/9"}, {-1, "  0%  0/9"},
+          {INFINITY, "  0%  0/9"})
 {
     const struct run_counts c = {.total = 9, .pending = 9};
     struct sweep_progress p = {.counts = &c, .eta_ms = -1};
-    ROWS(cases, double rate; const char *line) = {{2345.6, "  0%  0/9  2346 jobs/s"},
-                                                  {1, "  0%  0/9  1.0 jobs/s"},
-                                                  {0.5, "  0%  0/9  30.0 jobs/min"},
-                                                  {0.001, "  0%  0/9  3.6 jobs/h"},
-                                                  {1e-5, "  0%  0/9  0.036 jobs/h"},
-                                                  {0, "  0%  0/9"},
-                                                  {-1, "  0%  0/9"},
-                                                  {INFINITY, "  0%  0/9"}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        p.jobs_per_second = cases[i].rate;
-        check_line(&p, strlen(cases[i].line), true, cases[i].line);
-    }
+    p.jobs_per_second = row->rate;
+    check_line(&p, strlen(row->line), true, row->line);
 }
 
 static void check_plain(const struct sweep_progress *p, const char *expected)

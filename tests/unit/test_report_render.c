@@ -33,129 +33,118 @@ static const struct cell hostile[] = {
 #define EXPECTED(text) text, sizeof(text) - 1
 
 /* NULL is apart from empty, cells that are hostile to a format's readers are quoted, guarded or escaped. */
-TEST(every_format__rows__exactly)
+TEST_ROWS(
+    every_format__rows__exactly,
+    (render_function * render; const char *const *header, *const *units; const struct cell *cells; size_t rows;
+     struct render_options options; const char *expected; size_t bytes /* NULs among them */),
+    {render_csv, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
+     EXPECTED("name,zero_stage,throughput\r\n"
+              "tiny,0,12.5\r\n"
+              "wide,-3,0.3333333333333333\r\n"
+              "\"\",,\r\n")},
+    {render_csv, names, units, hostile, 4, RENDER_OPTIONS_INIT,
+     EXPECTED("name,zero_stage,throughput\r\n"
+              "'=cmd|' /C calc'!A0,\"a\"\"b,c\",\"one\r\ntwo\"\r\n"
+              "\"nul\0byte\",bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf,\xE2\x80\xAE"
+              "right\r\n"
+              "NaN,Infinity,'-Infinity\r\n"
+              "''=x,a|b*c_d_ `e` <f>\\,\"tab\there\x1B[2J\"\r\n")},
+    {render_csv, names, NULL, ordinary, 1, {.lf = true}, EXPECTED("name,zero_stage,throughput\ntiny,0,12.5\n")},
+    {render_csv, LIST("-x", "(pp, tp)"), NULL, NULL, 0, RENDER_OPTIONS_INIT, EXPECTED("'-x,\"(pp, tp)\"\r\n")},
+    /* Blanks and a byte order mark are quoted for other readers. */
+    {render_csv,
+     LIST("\xEF\xBB\xBFname", "b c"),
+     NULL,
+     CELLS(TEXT(" x"), TEXT("x "), TEXT("x y"), TEXT(" ")),
+     2,
+     {.lf = true},
+     EXPECTED("\"\xEF\xBB\xBFname\",b c\n\" x\",\"x \"\nx y,\" \"\n")},
+    {render_tsv, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
+     EXPECTED("name\tzero_stage\tthroughput\n"
+              "tiny\t0\t12.5\n"
+              "wide\t-3\t0.3333333333333333\n"
+              "\t\\N\t\\N\n")},
+    {render_tsv, names, units, hostile, 4, RENDER_OPTIONS_INIT,
+     EXPECTED("name\tzero_stage\tthroughput\n"
+              "'=cmd|' /C calc'!A0\ta\"b,c\tone\\r\\ntwo\n"
+              "nul\\0byte\tbad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\t\xE2\x80\xAE"
+              "right\n"
+              "NaN\tInfinity\t'-Infinity\n"
+              "''=x\ta|b*c_d_ `e` <f>\\\\\ttab\\there\x1B[2J\n")},
+    {render_json, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
+     EXPECTED("[\n{\"name\":\"tiny\",\"zero_stage\":0,\"throughput\":12.5},\n"
+              "{\"name\":\"wide\",\"zero_stage\":-3,\"throughput\":0.3333333333333333},\n"
+              "{\"name\":\"\",\"zero_stage\":null,\"throughput\":null}\n]\n")},
+    {render_json, names, units, NULL, 0, RENDER_OPTIONS_INIT, EXPECTED("[]\n")},
+    {render_jsonl, names, units, NULL, 0, RENDER_OPTIONS_INIT, EXPECTED("")},
+    {render_jsonl, names, units, hostile, 4, RENDER_OPTIONS_INIT,
+     EXPECTED("{\"name\":\"=cmd|' /C calc'!A0\",\"zero_stage\":\"a\\\"b,c\",\"throughput\":\"one\\u000d\\ntwo\"}\n"
+              "{\"name\":\"nul\\u0000byte\",\"zero_stage\":\"bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\","
+              "\"throughput\":\"\xE2\x80\xAE"
+              "right\"}\n"
+              "{\"name\":\"NaN\",\"zero_stage\":\"Infinity\",\"throughput\":\"-Infinity\"}\n"
+              "{\"name\":\"'=x\",\"zero_stage\":\"a|b*c_d_ `e` <f>\\\\\",\"throughput\":\"tab\\there\\u001b[2J\"}\n")},
+    {render_markdown, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
+     EXPECTED("| name | zero_stage | throughput (samples/s) |\n"
+              "| --- | --- | --- |\n"
+              "| tiny | 0 | 12.5 |\n"
+              "| wide | -3 | 0.333333 |\n"
+              "|  |  |  |\n")},
+    {render_markdown, names, units, hostile, 4, RENDER_OPTIONS_INIT,
+     EXPECTED("| name | zero_stage | throughput (samples/s) |\n"
+              "| --- | --- | --- |\n"
+              "| =cmd\\|' /C calc'!A0 | a\"b,c | one<br>two |\n"
+              "| nul\\\\x00byte | bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf | \\\\u202eright |\n"
+              "| NaN | Infinity | -Infinity |\n"
+              "| '=x | a\\|b\\*c_d\\_ \\`e\\` \\<f\\>\\\\ | tab\\\\there\\\\x1b\\[2J |\n")},
+    {render_table, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
+     EXPECTED("name  zero_stage  throughput (samples/s)\n"
+              "────  ──────────  ──────────────────────\n"
+              "tiny           0                    12.5\n"
+              "wide          -3                0.333333\n"
+              "\n")},
+    {render_table, names, units, hostile, 4, RENDER_OPTIONS_INIT,
+     EXPECTED("name                zero_stage         throughput (samples/s)\n"
+              "──────────────────  ─────────────────  ──────────────────────\n"
+              "=cmd|' /C calc'!A0  a\"b,c              one\\r\\ntwo\n"
+              "nul\\x00byte         bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf          \\u202eright\n"
+              "               NaN           Infinity               -Infinity\n"
+              "'=x                 a|b*c_d_ `e` <f>\\  tab\\there\\x1b[2J\n")},
+    /* Wide and combining characters are aligned by columns. */
+    {render_table, LIST("名", "n"), NULL,
+     CELLS(TEXT("モデル"), INT(1),
+           TEXT("e\xCC\x81"
+                "a"),
+           INT(20)),
+     2, RENDER_OPTIONS_INIT,
+     EXPECTED("名       n\n"
+              "──────  ──\n"
+              "モデル   1\n"
+              "e\xCC\x81"
+              "a      20\n")},
+    {render_table,
+     LIST("é", "n"),
+     NULL,
+     CELLS(TEXT("abcdefghijkl"), INT(1), TEXT("\xF0\x9F\x98\x80"), INT(2)),
+     2,
+     {.ascii = true, .cell_width = 10},
+     EXPECTED("\\u00e9      n\n"
+              "----------  -\n"
+              "abcdefg...  1\n"
+              "\\U0001f600  2\n")},
+    {render_table,
+     LIST("name"),
+     NULL,
+     CELLS(TEXT("abcdef"), TEXT("abcdefg"), TEXT("日本語日")),
+     3,
+     {.cell_width = 6},
+     EXPECTED("name\n──────\nabcdef\nabcde…\n日本…\n")},
+    {render_table, LIST("long title", "b"), NULL, CELLS(NONE, INT(1), NONE, TEXT("x")), 2, RENDER_OPTIONS_INIT,
+     EXPECTED("long title  b\n──────────  ─\n            1\n            x\n")})
 {
-    const struct {
-        render_function *render;
-        const char *const *header, *const *units;
-        const struct cell *cells;
-        size_t rows;
-        struct render_options options;
-        const char *expected;
-        size_t bytes; /* NULs among them */
-    } cases[] = {
-        {render_csv, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
-         EXPECTED("name,zero_stage,throughput\r\n"
-                  "tiny,0,12.5\r\n"
-                  "wide,-3,0.3333333333333333\r\n"
-                  "\"\",,\r\n")},
-        {render_csv, names, units, hostile, 4, RENDER_OPTIONS_INIT,
-         EXPECTED("name,zero_stage,throughput\r\n"
-                  "'=cmd|' /C calc'!A0,\"a\"\"b,c\",\"one\r\ntwo\"\r\n"
-                  "\"nul\0byte\",bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf,\xE2\x80\xAE"
-                  "right\r\n"
-                  "NaN,Infinity,'-Infinity\r\n"
-                  "''=x,a|b*c_d_ `e` <f>\\,\"tab\there\x1B[2J\"\r\n")},
-        {render_csv, names, NULL, ordinary, 1, {.lf = true}, EXPECTED("name,zero_stage,throughput\ntiny,0,12.5\n")},
-        {render_csv, LIST("-x", "(pp, tp)"), NULL, NULL, 0, RENDER_OPTIONS_INIT, EXPECTED("'-x,\"(pp, tp)\"\r\n")},
-        /* Blanks and a byte order mark are quoted for other readers. */
-        {render_csv,
-         LIST("\xEF\xBB\xBFname", "b c"),
-         NULL,
-         CELLS(TEXT(" x"), TEXT("x "), TEXT("x y"), TEXT(" ")),
-         2,
-         {.lf = true},
-         EXPECTED("\"\xEF\xBB\xBFname\",b c\n\" x\",\"x \"\nx y,\" \"\n")},
-        {render_tsv, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
-         EXPECTED("name\tzero_stage\tthroughput\n"
-                  "tiny\t0\t12.5\n"
-                  "wide\t-3\t0.3333333333333333\n"
-                  "\t\\N\t\\N\n")},
-        {render_tsv, names, units, hostile, 4, RENDER_OPTIONS_INIT,
-         EXPECTED("name\tzero_stage\tthroughput\n"
-                  "'=cmd|' /C calc'!A0\ta\"b,c\tone\\r\\ntwo\n"
-                  "nul\\0byte\tbad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\t\xE2\x80\xAE"
-                  "right\n"
-                  "NaN\tInfinity\t'-Infinity\n"
-                  "''=x\ta|b*c_d_ `e` <f>\\\\\ttab\\there\x1B[2J\n")},
-        {render_json, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
-         EXPECTED("[\n{\"name\":\"tiny\",\"zero_stage\":0,\"throughput\":12.5},\n"
-                  "{\"name\":\"wide\",\"zero_stage\":-3,\"throughput\":0.3333333333333333},\n"
-                  "{\"name\":\"\",\"zero_stage\":null,\"throughput\":null}\n]\n")},
-        {render_json, names, units, NULL, 0, RENDER_OPTIONS_INIT, EXPECTED("[]\n")},
-        {render_jsonl, names, units, NULL, 0, RENDER_OPTIONS_INIT, EXPECTED("")},
-        {render_jsonl, names, units, hostile, 4, RENDER_OPTIONS_INIT,
-         EXPECTED(
-             "{\"name\":\"=cmd|' /C calc'!A0\",\"zero_stage\":\"a\\\"b,c\",\"throughput\":\"one\\u000d\\ntwo\"}\n"
-             "{\"name\":\"nul\\u0000byte\",\"zero_stage\":\"bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf\","
-             "\"throughput\":\"\xE2\x80\xAE"
-             "right\"}\n"
-             "{\"name\":\"NaN\",\"zero_stage\":\"Infinity\",\"throughput\":\"-Infinity\"}\n"
-             "{\"name\":\"'=x\",\"zero_stage\":\"a|b*c_d_ `e` <f>\\\\\",\"throughput\":\"tab\\there\\u001b[2J\"}\n")},
-        {render_markdown, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
-         EXPECTED("| name | zero_stage | throughput (samples/s) |\n"
-                  "| --- | --- | --- |\n"
-                  "| tiny | 0 | 12.5 |\n"
-                  "| wide | -3 | 0.333333 |\n"
-                  "|  |  |  |\n")},
-        {render_markdown, names, units, hostile, 4, RENDER_OPTIONS_INIT,
-         EXPECTED("| name | zero_stage | throughput (samples/s) |\n"
-                  "| --- | --- | --- |\n"
-                  "| =cmd\\|' /C calc'!A0 | a\"b,c | one<br>two |\n"
-                  "| nul\\\\x00byte | bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf | \\\\u202eright |\n"
-                  "| NaN | Infinity | -Infinity |\n"
-                  "| '=x | a\\|b\\*c_d\\_ \\`e\\` \\<f\\>\\\\ | tab\\\\there\\\\x1b\\[2J |\n")},
-        {render_table, names, units, ordinary, 3, RENDER_OPTIONS_INIT,
-         EXPECTED("name  zero_stage  throughput (samples/s)\n"
-                  "────  ──────────  ──────────────────────\n"
-                  "tiny           0                    12.5\n"
-                  "wide          -3                0.333333\n"
-                  "\n")},
-        {render_table, names, units, hostile, 4, RENDER_OPTIONS_INIT,
-         EXPECTED("name                zero_stage         throughput (samples/s)\n"
-                  "──────────────────  ─────────────────  ──────────────────────\n"
-                  "=cmd|' /C calc'!A0  a\"b,c              one\\r\\ntwo\n"
-                  "nul\\x00byte         bad\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDutf          \\u202eright\n"
-                  "               NaN           Infinity               -Infinity\n"
-                  "'=x                 a|b*c_d_ `e` <f>\\  tab\\there\\x1b[2J\n")},
-        /* Wide and combining characters are aligned by columns. */
-        {render_table, LIST("名", "n"), NULL,
-         CELLS(TEXT("モデル"), INT(1),
-               TEXT("e\xCC\x81"
-                    "a"),
-               INT(20)),
-         2, RENDER_OPTIONS_INIT,
-         EXPECTED("名       n\n"
-                  "──────  ──\n"
-                  "モデル   1\n"
-                  "e\xCC\x81"
-                  "a      20\n")},
-        {render_table,
-         LIST("é", "n"),
-         NULL,
-         CELLS(TEXT("abcdefghijkl"), INT(1), TEXT("\xF0\x9F\x98\x80"), INT(2)),
-         2,
-         {.ascii = true, .cell_width = 10},
-         EXPECTED("\\u00e9      n\n"
-                  "----------  -\n"
-                  "abcdefg...  1\n"
-                  "\\U0001f600  2\n")},
-        {render_table,
-         LIST("name"),
-         NULL,
-         CELLS(TEXT("abcdef"), TEXT("abcdefg"), TEXT("日本語日")),
-         3,
-         {.cell_width = 6},
-         EXPECTED("name\n──────\nabcdef\nabcde…\n日本…\n")},
-        {render_table, LIST("long title", "b"), NULL, CELLS(NONE, INT(1), NONE, TEXT("x")), 2, RENDER_OPTIONS_INIT,
-         EXPECTED("long title  b\n──────────  ─\n            1\n            x\n")},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        OWNED char *text = fixture_render(cases[i].render, cases[i].cells, cases[i].rows, cases[i].header,
-                                          cases[i].units, cases[i].options);
-        if (memcmp(text, cases[i].expected, cases[i].bytes + 1) != 0)
-            fail_msg("case %zu:\n%s\ninstead of\n%s", i, text, cases[i].expected);
-    }
+    OWNED char *text = fixture_render(row->render, row->cells, row->rows, row->header, row->units, row->options);
+    if (memcmp(text, row->expected, row->bytes + 1) != 0)
+        fail_msg("\n%s\ninstead of\n%s", text, row->expected);
 }
 
 TEST(table__widest_rows_in_and_after_the_sample__aligned_and_whole)

@@ -422,21 +422,19 @@ TEST(batch_script__asked_to_end__says_so)
     assert_int_equal(r.exit_code, 4);
 }
 
-TEST(batch_script__task_started_again__leaves_everything)
+TEST_ROWS(batch_script__task_started_again__leaves_everything, (const char *text), {BATCH_BEGUN_FILE},
+          {BATCH_RESULT_FILE}, {BATCH_CLOSED_FILE})
 {
     /* Begun or ended by whoever it was, or given up. */
-    static const char *const signs[] = {BATCH_BEGUN_FILE, BATCH_RESULT_FILE, BATCH_CLOSED_FILE};
     char *command[] = {(char *)"echo", (char *)"again", NULL};
-    for (size_t i = 0; i < LENGTH(signs); i++) {
-        bench_make(command);
-        OWNED char *sign = xasprintf(JOB "%s", signs[i]);
-        put(JOB "output.log", "first");
-        put(sign, "theirs");
-        assert_int_equal(bench_run(0), 75);
-        assert_file(JOB "output.log", "first");
-        assert_file(sign, "theirs");
-        assert_int_equal(access(JOB BATCH_AGAIN_FILE, F_OK), 0);
-    }
+    bench_make(command);
+    OWNED char *sign = xasprintf(JOB "%s", row->text);
+    put(JOB "output.log", "first");
+    put(sign, "theirs");
+    assert_int_equal(bench_run(0), 75);
+    assert_file(JOB "output.log", "first");
+    assert_file(sign, "theirs");
+    assert_int_equal(access(JOB BATCH_AGAIN_FILE, F_OK), 0);
 }
 
 TEST(batch_script__closed_while_it_runs__ended_without_a_result)

@@ -68,21 +68,14 @@ TEST(ssh_report_read__wrong_checksum__damaged)
     assert_int_equal(r.duration_ms, -1);
 }
 
-TEST(ssh_path_there__directory_of_the_host__in_place_of_here)
+static const struct host same = {.name = (char *)"a"}, other = {.name = (char *)"b", .directory = (char *)"/x"};
+
+TEST_ROWS(ssh_path_there__directory_of_the_host__in_place_of_here, (const struct host *host; const char *path, *there),
+          {&same, "/w/p/q", "/w/p/q"}, {&other, "/w/p/q", "/x/q"}, {&other, "/w/p", "/x"}, {&other, "/w/pq", "/w/pq"},
+          {&other, "rel", "rel"})
 {
-    const struct host same = {.name = (char *)"a"}, other = {.name = (char *)"b", .directory = (char *)"/x"};
-    const struct {
-        const struct host *host;
-        const char *path, *there;
-    } rows[] = {{&same, "/w/p/q", "/w/p/q"},
-                {&other, "/w/p/q", "/x/q"},
-                {&other, "/w/p", "/x"},
-                {&other, "/w/pq", "/w/pq"},
-                {&other, "rel", "rel"}};
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        OWNED char *there = ssh_path_there(rows[i].host, "/w/p", rows[i].path);
-        assert_string_equal(there, rows[i].there);
-    }
+    OWNED char *there = ssh_path_there(row->host, "/w/p", row->path);
+    assert_string_equal(there, row->there);
 }
 
 TEST(ssh_is_refusal__lines_of_ssh__told_from_silence)

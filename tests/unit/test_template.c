@@ -25,33 +25,23 @@ TEST_ROWS(template_parse__braces__placeholder_or_text, (const char *text, *expec
     assert_string_equal(shown, row->expected);
 }
 
-TEST(template_parse__optional__text_with_its_value_or_nothing)
+TEST_ROWS(template_parse__optional__text_with_its_value_or_nothing, (const char *text, *expected), {"{m?}", "<1 m>"},
+          {"{m?--m={}}", "<2 m><3 --m=><3 m><4 }>"}, {"a {m?{} {}} b", "<0 a ><2 m><3 m><3  ><3 m><4 }><0  b>"},
+          {"{m?--flag}", "<2 m><3 --flag><4 }>"}, {"{a.b?{\"x\": {}}}", "<2 a.b><3 {\"x\": ><3 a.b><3 }><4 }>"},
+          {"{m?--m", "<0 {m?--m>"}, {"{m?{}", "<0 {m?{}>"}, {"${m?--m}", "<0 ${m?--m}>"}, {"{{m?--m}", "<0 {m?--m}>"},
+          {"{m ?}{?x}", "<0 {m ?}{?x}>"})
 {
     /* Parts as <kind text>, kinds by enum template_option. */
-    static const char *const cases[][2] = {
-        {"{m?}", "<1 m>"},
-        {"{m?--m={}}", "<2 m><3 --m=><3 m><4 }>"},
-        {"a {m?{} {}} b", "<0 a ><2 m><3 m><3  ><3 m><4 }><0  b>"},
-        {"{m?--flag}", "<2 m><3 --flag><4 }>"},
-        {"{a.b?{\"x\": {}}}", "<2 a.b><3 {\"x\": ><3 a.b><3 }><4 }>"},
-        {"{m?--m", "<0 {m?--m>"},
-        {"{m?{}", "<0 {m?{}>"},
-        {"${m?--m}", "<0 ${m?--m}>"},
-        {"{{m?--m}", "<0 {m?--m}>"},
-        {"{m ?}{?x}", "<0 {m ?}{?x}>"},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        HELD(arena) p = {0};
-        struct template t = template_parse(&p, cases[i][0], false);
-        OWNED_BUFFER parts = BUFFER_INIT, written = BUFFER_INIT;
-        for (size_t k = 0; k < t.count; k++) {
-            buffer_printf(&parts, "<%d %s>", (int)t.parts[k].option, t.parts[k].text);
-            template_add_part(&t.parts[k], &written);
-        }
-        assert_string_equal(buffer_text(&parts), cases[i][1]);
-        if (t.count > 1 || t.parts[0].is_placeholder)
-            assert_string_equal(buffer_text(&written), cases[i][0]);
+    HELD(arena) p = {0};
+    struct template t = template_parse(&p, row->text, false);
+    OWNED_BUFFER parts = BUFFER_INIT, written = BUFFER_INIT;
+    for (size_t k = 0; k < t.count; k++) {
+        buffer_printf(&parts, "<%d %s>", (int)t.parts[k].option, t.parts[k].text);
+        template_add_part(&t.parts[k], &written);
     }
+    assert_string_equal(buffer_text(&parts), row->expected);
+    if (t.count > 1 || t.parts[0].is_placeholder)
+        assert_string_equal(buffer_text(&written), row->text);
 }
 
 TEST(template_parse_line__raw__a_placeholder_in_a_line_alone)

@@ -63,28 +63,21 @@ TEST(parse_written_number__points_and_commas__as_they_are_meant)
     assert_int_equal(parse_written_number(long_one, '.', digits), 0);
 }
 
-TEST(parse_size__units__bytes_or_refused_untouched)
+TEST_ROWS(parse_size__units__bytes_or_refused_untouched, (const char *text; int64_t bytes /* 7: refused */),
+          {"80GiB", 80LL << 30}, {"24 MiB", 24 << 20}, {"1.5GB", 1500000000}, {"80Gi", 7}, {"-1B", 7},
+          {"9999999999TiB", 7})
 {
-    ROWS(cases, const char *text; int64_t bytes /* 7: refused */) = {
-        {"80GiB", 80LL << 30}, {"24 MiB", 24 << 20}, {"1.5GB", 1500000000},
-        {"80Gi", 7},           {"-1B", 7},           {"9999999999TiB", 7},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        int64_t bytes = 7;
-        bool read = parse_size_bytes(cases[i].text, &bytes);
-        FAIL_WHERE(bytes != cases[i].bytes || read != (bytes != 7), "%s", cases[i].text);
-    }
+    int64_t bytes = 7;
+    bool read = parse_size_bytes(row->text, &bytes);
+    FAIL_WHERE(bytes != row->bytes || read != (bytes != 7), "%s", row->text);
 }
 
-TEST(parse_int64__whole_text_only__else_refused_untouched)
+TEST_ROWS(parse_int64__whole_text_only__else_refused_untouched, (const char *text; int64_t value /* 7: refused */),
+          {"-12", -12}, {"12a", 7}, {"", 7}, {"99999999999999999999", 7})
 {
-    ROWS(cases, const char *text;
-         int64_t value /* 7: refused */) = {{"-12", -12}, {"12a", 7}, {"", 7}, {"99999999999999999999", 7}};
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        int64_t value = 7;
-        bool read = parse_int64(cases[i].text, &value);
-        FAIL_WHERE(value != cases[i].value || read != (value != 7), "%s", cases[i].text);
-    }
+    int64_t value = 7;
+    bool read = parse_int64(row->text, &value);
+    FAIL_WHERE(value != row->value || read != (value != 7), "%s", row->text);
 }
 
 TEST_ROWS(format_duration__magnitudes__two_units, (int64_t ms; const char *text), {120, "120ms"}, {45200, "45.2s"},

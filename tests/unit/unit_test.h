@@ -40,13 +40,13 @@
     struct name##__row {                                                                                               \
         UNIT_TEST_MEMBERS members;                                                                                     \
     };                                                                                                                 \
+    static const struct name##__row name##__rows[] = {__VA_ARGS__};                                                    \
     static void name##__of(const struct name##__row *row);                                                             \
     TEST_WITHIN(name, setup, teardown)                                                                                 \
     {                                                                                                                  \
-        static const struct name##__row rows[] = {__VA_ARGS__};                                                        \
-        for (size_t i = 0; i < LENGTH(rows); i++) {                                                                    \
-            unit_test_at_row(i + 1, #members, &rows[i]);                                                               \
-            name##__of(&rows[i]);                                                                                      \
+        for (size_t i = 0; i < LENGTH(name##__rows); i++) {                                                            \
+            unit_test_at_row(i + 1, #members, &name##__rows[i]);                                                       \
+            name##__of(&name##__rows[i]);                                                                              \
         }                                                                                                              \
         unit_test_at_row(0, "", NULL);                                                                                 \
     }                                                                                                                  \
