@@ -228,13 +228,11 @@ TEST(rules__zeros_nulls_and_auto__never_abort_and_auto_is_never_refused)
         char *text =
             xasprintf("profile = \"deepspeed\"\n" EIGHT "[[parallel_spec]]\n%s\n[[parallel_spec]]\nother = 1\n",
                       buffer_text(&plan));
-        struct built b = build_text(text);
-        struct plan p = plan_of(&b);
+        HELD(built) b = build_text(text);
+        HELD(plan) p = plan_of(&b);
         assert_int_equal(p.match.combinations, 2);
         if (round)
             assert_int_equal(p.match.matched, 2);
-        plan_free(&p);
-        built_free(&b);
         free(text);
     }
 }

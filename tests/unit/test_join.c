@@ -45,9 +45,9 @@ static void check_formula(struct built *b, const char *text, uint64_t seed)
     struct error e = ERROR_INIT;
     FAIL_WHERE(expression_resolve(&b->space->names, text, UNKNOWN_IS_ERROR, &x, &e) < 0, "%s: %s", text, e.text);
     HELD_AT(formula) *f = formula_compile(&b->space->names, x.sql);
-    struct stmt *truth = prepare_truth(b, x.sql);
+    OWNED_STMT *truth = prepare_truth(b, x.sql);
     size_t key_count = b->space->names.key_count;
-    struct datum *exact = xcalloc(key_count, sizeof *exact), *loose = xcalloc(key_count, sizeof *loose);
+    OWNED struct datum *exact = xcalloc(key_count, sizeof *exact), *loose = xcalloc(key_count, sizeof *loose);
     for (int64_t rank = 0; rank < space_combinations(b->space); rank++) {
         struct scope s = {exact, b->space->evaluator};
         unsigned said = ask_sqlite(truth);
@@ -61,9 +61,6 @@ static void check_formula(struct built *b, const char *text, uint64_t seed)
         if (!(formula_truth(f, &s) & said))
             fail_msg("%s: rank %d cannot be %u with keys %x bound", text, (int)rank, said, (unsigned)(seed >> 3) & 31);
     }
-    free(exact);
-    free(loose);
-    stmt_free(truth);
 }
 
 static void check_drawn(const char *axes)

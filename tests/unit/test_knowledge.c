@@ -5,7 +5,7 @@
 /* "id id …" of the combinations (numbered from 1 by rank) that need no less than the witness. */
 static void expect_dependents(const char *toml, int64_t witness, const char *expected)
 {
-    struct built b = build_text(toml);
+    HELD(built) b = build_text(toml);
     struct knowledge *k;
     struct stmt *rows;
     struct error why = ERROR_INIT;
@@ -20,7 +20,6 @@ static void expect_dependents(const char *toml, int64_t witness, const char *exp
     assert_string_equal(why.text, "");
     assert_string_equal(buffer_text(&got), expected);
     knowledge_free(k);
-    built_free(&b);
 }
 
 #define TWO_DEVICES "[predict]\n[[cluster_spec]]\nnum_devices_per_host = 2\n"

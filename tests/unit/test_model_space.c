@@ -236,7 +236,7 @@ TEST(toml__candidates__read_back_as_they_were)
     static const uint64_t ranks[] = {17, 400000, 998737};
     DHEN_WALK(3);
     struct buffer file = BUFFER_INIT, tokens[3] = {BUFFER_INIT, BUFFER_INIT, BUFFER_INIT};
-    struct sweep *sweep = NULL;
+    HELD_AT(sweep) *sweep = NULL;
     buffer_add_text(&file, "[sweep]\nlist_values = [\"tokens\"]\n[job]\ncommand = [\"true\"]\n");
     for (size_t i = 0; i < 3; i++) {
         const struct model_candidate *c = model_cursor_seek(cursor, ranks[i]);
@@ -259,7 +259,6 @@ TEST(toml__candidates__read_back_as_they_were)
         assert_string_equal(buffer_text(&read), buffer_text(&expected));
         buffer_free(&tokens[i]);
     }
-    sweep_free(sweep);
     buffer_free(&file);
 }
 

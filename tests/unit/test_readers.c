@@ -264,13 +264,12 @@ TEST(readers__files_that_are_missing_or_no_files__no_samples)
         {regex_metric("x ([0-9]+)"),
          {.name = (char *)"j", .reader = READER_JSON, .path = (char *)"a", .file = (char *)"fifo"},
          {.name = (char *)"k", .reader = READER_JSONL, .path = (char *)"a", .file = (char *)"fifo"}};
-    struct reader_set *set = set_of(metrics, 3);
+    HELD_AT(reader_set) *set = set_of(metrics, 3);
     struct sample_list l;
     readers_read(set, "/no/such/log", "fifo", ".", &l);
     assert_int_equal(l.count, 0);
     assert_int_equal(l.name_count, 3);
     sample_list_free(&l);
-    reader_set_free(set);
 }
 
 /* --- JSON readers --- */

@@ -70,8 +70,8 @@ TEST(every_strategy__outcomes_in_another_order__same_decisions)
 {
     for (size_t i = 0; search_strategy_names[i]; i++) {
         HELD(search_fixture) f = fixture_open(16, false);
-        struct search *a = open_search(&f, search_strategy_names[i], 3),
-                      *b = open_search(&f, search_strategy_names[i], 3);
+        HELD_AT(search) *a = open_search(&f, search_strategy_names[i], 3),
+                        *b = open_search(&f, search_strategy_names[i], 3);
         for (int round = 0; round < 8; round++) {
             struct decision x[3], y[3];
             size_t n = 0;
@@ -86,8 +86,6 @@ TEST(every_strategy__outcomes_in_another_order__same_decisions)
                 search_tell(b, x[n - 1 - t].candidate, &last);
             }
         }
-        search_free(a);
-        search_free(b);
     }
 }
 
@@ -102,8 +100,8 @@ TEST(every_strategy__repeated_without_its_waits__same_decisions)
     for (size_t i = 0; search_strategy_names[i]; i++)
         for (uint64_t order = 1; order < 6; order++) {
             HELD(search_fixture) f = fixture_open(16, false);
-            struct search *a = open_search(&f, search_strategy_names[i], 5),
-                          *b = open_search(&f, search_strategy_names[i], 5);
+            HELD_AT(search) *a = open_search(&f, search_strategy_names[i], 5),
+                            *b = open_search(&f, search_strategy_names[i], 5);
             static struct repeated_event events[8192];
             struct decision running[8], next;
             size_t count = 0, width = 0;
@@ -129,8 +127,6 @@ TEST(every_strategy__repeated_without_its_waits__same_decisions)
                     struct search_outcome o = fixture_outcome(&f, &events[n].decision);
                     search_tell(b, events[n].decision.candidate, &o);
                 }
-            search_free(a);
-            search_free(b);
         }
 }
 
@@ -138,13 +134,11 @@ TEST(every_strategy__same_again__same_trials)
 {
     for (size_t i = 0; search_strategy_names[i]; i++) {
         HELD(search_fixture) f = fixture_open(16, false);
-        struct search *a = open_search(&f, search_strategy_names[i], 9),
-                      *b = open_search(&f, search_strategy_names[i], 9);
+        HELD_AT(search) *a = open_search(&f, search_strategy_names[i], 9),
+                        *b = open_search(&f, search_strategy_names[i], 9);
         struct fixture_result x = fixture_run(&f, a, 3, 5), y = fixture_run(&f, b, 3, 5);
         assert_int_equal(x.trials, y.trials);
         assert_memory_equal(x.asked, y.asked, x.trials * sizeof *x.asked);
-        search_free(a);
-        search_free(b);
     }
 }
 

@@ -205,13 +205,11 @@ static void assert_read_by(const char *queue, const char *text, int refused, con
                                  "[cancel]\ncommand = [\"c\"]\n[queue]\ncommand = [\"q\"]\n%s",
                                  queue);
     put("system.toml", file);
-    struct batch_system *s = system_of("system.toml");
-    struct buffer b = BUFFER_INIT;
+    HELD_AT(batch_system) *s = system_of("system.toml");
+    OWNED_BUFFER b = BUFFER_INIT;
     size_t entries;
     assert_int_equal(batch_answer_read(s, &s->queue, text, write_entry, &b, &entries), refused);
     assert_string_equal(buffer_text(&b), expected);
-    buffer_free(&b);
-    batch_system_free(s);
 }
 
 TEST(batch_answer_read__keys_and_values__a_record_each_the_last_value_counts)

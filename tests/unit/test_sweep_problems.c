@@ -318,7 +318,7 @@ TEST(entries__too_many__refused_not_searched)
 
 TEST(failure_classes__unknown__all_of_them_said)
 {
-    struct buffer keys = BUFFER_INIT, choices = BUFFER_INIT;
+    OWNED_BUFFER keys = BUFFER_INIT, choices = BUFFER_INIT;
     for (int i = 1; i <= FAILURE_DECLARABLE_COUNT; i++) {
         buffer_printf(&keys, "%s, ", failure_names[i]);
         buffer_printf(&choices, "%s\"%s\"",
@@ -334,6 +334,4 @@ TEST(failure_classes__unknown__all_of_them_said)
     assert_problems("[retry]\ncancelled = 2\n", unknown);
     assert_problems("[[failure]]\nclass = \"oomm\"\npattern = \"x\"\n", near);
     free_all(unknown, near);
-    buffer_free(&keys);
-    buffer_free(&choices);
 }

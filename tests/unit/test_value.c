@@ -91,12 +91,11 @@ TEST_ROWS(value_texts__every_kind__as_json_and_for_a_command_line, (struct value
 TEST(value_copy__string__owns_its_text)
 {
     struct value one = {.kind = VALUE_STRING, .text = xstrdup("abc")};
-    struct value two = value_copy(&one);
+    HELD(value) two = value_copy(&one);
     assert_true(value_equal(&one, &two));
     assert_ptr_not_equal(one.text, two.text);
     value_free(&one);
     assert_int_equal(one.kind, VALUE_NULL);
     assert_string_equal(two.text, "abc");
-    value_free(&two);
     value_free(&two);
 }
