@@ -94,18 +94,15 @@ TEST(elasticity_batch__many_limits__counted_as_by_trial)
         }
 }
 
-TEST(elasticity_batch__no_micro_batch_that_fits__none)
+TEST_ROWS(elasticity_batch__no_micro_batch_that_fits__none, (int64_t list[3]), {{0}}, {{200, 2}}, {{2, -4}})
 {
-    static const int64_t lists[][3] = {{0}, {200, 2}, {2, -4}};
-    for (size_t i = 0; i < LENGTH(lists); i++) {
-        struct elasticity x = elastic(false, 100, lists[i]);
-        size_t allowed = 7;
-        assert_int_equal(elasticity_batch(&x, &allowed), 0);
-        assert_int_equal(allowed, 0);
-        assert_false(elasticity_allows(&x, 1));
-        x.by_nodes = true;
-        assert_false(elasticity_allows(&x, 1));
-    }
+    struct elasticity x = elastic(false, 100, row->list);
+    size_t allowed = 7;
+    assert_int_equal(elasticity_batch(&x, &allowed), 0);
+    assert_int_equal(allowed, 0);
+    assert_false(elasticity_allows(&x, 1));
+    x.by_nodes = true;
+    assert_false(elasticity_allows(&x, 1));
 }
 
 /* test_model_parallel_v2_microbatch_is_per_dp_rank: 16 devices, 8 a node, a batch of 64. */

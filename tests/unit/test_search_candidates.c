@@ -64,59 +64,35 @@ TEST_APART(load__predicted_sweep__groups_configurations_classes)
     }
 }
 
-TEST_APART(load__batches_may_differ__fewer_groups)
+/* Rates and optimizers of a script without plans compete; `group_by` says what does, as for `best`, an empty one that
+ * nothing sets jobs apart. */
+TEST_ROWS_APART(
+    load__each_sweep__groups_that_compete, (const char *sweep; bool equal_batch; size_t count, groups),
+    {HEAD MODEL PLANS, false, 48, 2},
+    {HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\noptimizer = [\"a\", \"b\"]\n", false, 6, 1},
+    {HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true, 6, 2},
+    {HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\n[[parallel_spec]]\nmicro_batch = [1, 2]\n", false, 6, 3},
+    {HEAD_OF_LOSS "group_by = [\"bucket\", \"layers\"]\n[[model]]\nlayers = [8, 16]\nseq = [512, 1024]\n" PLANS, false,
+     48, 4},
+    {HEAD_OF_LOSS "group_by = [\"lr\"]\n[[training_spec]]\nlr = [1, 2, 3]\n", false, 3, 3},
+    {HEAD_OF_LOSS "group_by = []\n[[training_spec]]\nlr = [1, 2, 3]\n[[parallel_spec]]\nmicro_batch = [1, 2]\n", false,
+     6, 1},
+    {HEAD_OF_LOSS "group_by = []\n[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true, 6, 1})
 {
-    HELD(loaded) l = load(HEAD MODEL PLANS, false);
-    assert_int_equal(l.set.space.group_count, 2);
-}
-
-/* The script of somebody who has no plans: rates and optimizers, all of them of training_spec. */
-TEST_APART(load__every_job_alone__all_compete)
-{
-    struct loaded l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\noptimizer = [\"a\", \"b\"]\n", false);
-    assert_true(l.set.space.count == 6 && l.set.space.group_count == 1 && l.set.space.candidates[5].group == 0);
-    loaded_free(&l);
-    l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true);
-    assert_true(l.set.space.count == 6 && l.set.space.group_count == 2);
-    loaded_free(&l);
-    l = load(HEAD_OF_LOSS "[[training_spec]]\nlr = [1, 2, 3]\n[[parallel_spec]]\nmicro_batch = [1, 2]\n", false);
-    assert_int_equal(l.set.space.group_count, 3);
-    loaded_free(&l);
-}
-
-/* The search compares what the file sets apart, as `best` does. */
-TEST_APART(load__group_by__says_what_competes)
-{
-    struct loaded l = load(HEAD_OF_LOSS "group_by = [\"bucket\", \"layers\"]\n"
-                                        "[[model]]\nlayers = [8, 16]\nseq = [512, 1024]\n" PLANS,
-                           false);
-    assert_int_equal(l.set.space.group_count, 4);
-    loaded_free(&l);
-    l = load(HEAD_OF_LOSS "group_by = [\"lr\"]\n[[training_spec]]\nlr = [1, 2, 3]\n", false);
-    assert_int_equal(l.set.space.group_count, 3);
-    loaded_free(&l);
-}
-
-/* An empty list is one, too: nothing sets jobs apart. */
-TEST_APART(load__group_by_nothing__all_compete)
-{
-    struct loaded l = load(HEAD_OF_LOSS "group_by = []\n[[training_spec]]\nlr = [1, 2, 3]\n"
-                                        "[[parallel_spec]]\nmicro_batch = [1, 2]\n",
-                           false);
-    assert_int_equal(l.set.space.group_count, 1);
-    assert_null(candidate_set_groups(&l.set));
-    loaded_free(&l);
-    l = load(HEAD_OF_LOSS "group_by = []\n[[training_spec]]\nlr = [1, 2, 3]\nglobal_batch = [64, 128]\n", true);
-    assert_int_equal(l.set.space.group_count, 1);
-    loaded_free(&l);
+    HELD(loaded) l = load(row->sweep, row->equal_batch);
+    OWNED char *said = candidate_set_groups(&l.set);
+    assert_int_equal(l.set.space.count, row->count);
+    assert_int_equal(l.set.space.group_count, row->groups);
+    assert_int_equal(said == NULL, row->groups == 1);
+    for (size_t i = 0; i < row->count; i++)
+        assert_true(l.set.space.candidates[i].group < row->groups);
 }
 
 static void expect_groups(const char *sweep, bool equal_batch, const char *expected)
 {
     HELD(loaded) l = load(sweep, equal_batch);
-    char *groups = candidate_set_groups(&l.set);
+    OWNED char *groups = candidate_set_groups(&l.set);
     assert_string_equal(groups, expected);
-    free(groups);
 }
 
 TEST(groups__that_compete_apart__said_with_what_would_join_them)

@@ -27,37 +27,25 @@ TEST_ROWS(parse_duration__nonsense__refused_untouched, (const char *text), {""},
     assert_int_equal(ms, 42);
 }
 
-TEST(parse_written_number__points_and_commas__as_they_are_meant)
+TEST_ROWS(parse_written_number__points_and_commas__as_they_are_meant,
+          (const char *text; char mark; size_t length; const char *digits), {"1,234.5", '.', 7, "1234.5"},
+          {"1,234.5", ',', 0, ""}, /* two marks */
+          {"1.234,5", ',', 7, "1234.5"}, {"-1.234.567,5 MB", ',', 12, "-1234567.5"}, {"1.234", '.', 5, "1.234"},
+          {"1.234", ',', 5, "1234"}, {"0.234", ',', 0, ""}, /* no thousands */
+          {"12.5", ',', 0, ""}, {"12,5", '.', 0, ""}, {"1234,567", '.', 0, ""}, {"4,509e+00", ',', 9, "4.509e+00"},
+          {"1.2e3", '.', 5, "1.2e3"}, {"12 eggs", '.', 2, "12"}, {"12e", '.', 2, "12"}, {"39,3 %", ',', 4, "39.3"},
+          {"", '.', 0, ""}, {"-", '.', 0, ""}, {"OOM", ',', 0, ""})
 {
-    ROWS(cases, const char *text; char mark; size_t length; const char *digits) = {
-        {"1,234.5", '.', 7, "1234.5"},
-        {"1,234.5", ',', 0, ""}, /* two marks */
-        {"1.234,5", ',', 7, "1234.5"},
-        {"-1.234.567,5 MB", ',', 12, "-1234567.5"},
-        {"1.234", '.', 5, "1.234"},
-        {"1.234", ',', 5, "1234"},
-        {"0.234", ',', 0, ""}, /* no thousands */
-        {"12.5", ',', 0, ""},
-        {"12,5", '.', 0, ""},
-        {"1234,567", '.', 0, ""},
-        {"4,509e+00", ',', 9, "4.509e+00"},
-        {"1.2e3", '.', 5, "1.2e3"},
-        {"12 eggs", '.', 2, "12"},
-        {"12e", '.', 2, "12"},
-        {"39,3 %", ',', 4, "39.3"},
-        {"", '.', 0, ""},
-        {"-", '.', 0, ""},
-        {"OOM", ',', 0, ""},
-    };
-    for (size_t i = 0; i < LENGTH(cases); i++) {
-        char digits[NUMBER_BYTES] = "";
-        print_message("%s by %c\n", cases[i].text, cases[i].mark);
-        assert_int_equal(parse_written_number(cases[i].text, cases[i].mark, digits), cases[i].length);
-        if (cases[i].length)
-            assert_string_equal(digits, cases[i].digits);
-    }
-    char digits[NUMBER_BYTES];
-    char long_one[200];
+    char digits[NUMBER_BYTES] = "";
+    print_message("%s by %c\n", row->text, row->mark);
+    assert_int_equal(parse_written_number(row->text, row->mark, digits), row->length);
+    if (row->length)
+        assert_string_equal(digits, row->digits);
+}
+
+TEST(parse_written_number__longer_than_any__refused)
+{
+    char digits[NUMBER_BYTES], long_one[200];
     memset(long_one, '7', sizeof long_one - 1);
     long_one[sizeof long_one - 1] = '\0';
     assert_int_equal(parse_written_number(long_one, '.', digits), 0);
