@@ -43,7 +43,7 @@ static void expect_row(struct db *db, const char *sql, bool titles, const char *
     assert_string_equal(buffer_text(&row), expected);
 }
 
-TEST_WITHIN(result_views_refresh__keys_of_several_sections__qualified_where_needed, open_database, close_database)
+TEST_WITHIN(results__ok_and_failed_job__wide_rows_and_names_qualified_where_needed, open_database, close_database)
 {
     struct db *db = *state;
     refresh(db);
@@ -51,21 +51,9 @@ TEST_WITHIN(result_views_refresh__keys_of_several_sections__qualified_where_need
                "job|key|sweep|in_sweep|model.layers|model.name|model.state|parallel_spec.Name|tp|it's \"odd\"|dp|"
                "state|failure|attempts|metric.layers|loss|duration_ms|max_rss|partial|not_finite|error|directory|"
                "started|ended");
-}
-
-TEST_WITHIN(results__ok_job__one_wide_row, open_database, close_database)
-{
-    struct db *db = *state;
-    refresh(db);
     expect_row(db, "SELECT * FROM results WHERE job = 1", false,
                "1|0a000000000000000000000000000000|one|1|2|small|x|p|4|7|3|ok|-|1|9.0|0.5|1500|-|0|0|-|-|"
                "2023-11-14T22:13:20Z|2023-11-14T22:13:21Z");
-}
-
-TEST_WITHIN(results__failed_job__last_message_and_count, open_database, close_database)
-{
-    struct db *db = *state;
-    refresh(db);
     expect_row(db, "SELECT state, failure, attempts, error, tp, dp, loss FROM results WHERE job = 2", false,
                "failed|exit|2|second|-|-|-");
 }
