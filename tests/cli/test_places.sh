@@ -15,13 +15,14 @@ place_sweep() # COUNT LINES OF [local] [retry]; job.sh on standard input
 
 ecc='echo "RuntimeError: CUDA error: uncorrectable ECC error encountered"; exit 1'
 
-# Device 1 is broken while the file `broken` is there; others take a moment.
+# Device 1 is broken while the file `broken` is there; others take long enough that failing there is early, whatever the
+# load.
 broken_device_sweep() # COUNT LINES [WHAT IT DOES]
 {
     touch broken
     place_sweep "$1" "$2" <<END
 [ "\$CUDA_VISIBLE_DEVICES" != 1 ] || [ ! -e broken ] || { ${3-$ecc}; }
-sleep 0.1
+sleep 0.5
 echo "loss: \$1"
 END
 }
