@@ -143,10 +143,14 @@ static bool counts_devices(const struct space *space, const struct scaled_key *k
 static int read_scaling(const struct space *space, const char *text, struct scaling *out, struct error *e)
 {
     const char *equals = strchr(text, '=');
-    if (!equals || equals == text)
-        return error_set(e, ERROR_USAGE, "`%s` is not of the form KEY=VALUE, such as num_hosts=64", text);
-    if (!parse_int64(equals + 1, &out->value) || out->value < 1)
-        return error_set(e, ERROR_USAGE, "`%s` is not a positive integer", equals + 1);
+    if (!equals || equals == text) {
+        error_set(e, ERROR_USAGE, "`%s` is not of the form KEY=VALUE, such as num_hosts=64", text);
+        return -1;
+    }
+    if (!parse_int64(equals + 1, &out->value) || out->value < 1) {
+        error_set(e, ERROR_USAGE, "`%s` is not a positive integer", equals + 1);
+        return -1;
+    }
     char *name = xstrndup(text, (size_t)(equals - text));
     int rc = find_key(space, name, &out->key, e);
     free(name);

@@ -771,8 +771,10 @@ int store_open_reading(const char *path, enum store_reading how, struct db **out
     struct db *db = NULL;
     if (check_path(path, e) < 0)
         return -1;
-    if (!store_exists(path))
-        return error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", path);
+    if (!store_exists(path)) {
+        error_set(e, ERROR_FAILED, "database %s: it does not exist yet; `meshsweep run` creates it", path);
+        return -1;
+    }
     int rc = db_open(path, reading_mode(path), &db, e);
     if (rc == 0 && (rc = prepare_reading(&db, how, e)) < 0 && only_lacks_room(db)) {
         db_close(db);
