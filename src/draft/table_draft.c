@@ -429,7 +429,6 @@ static bool column_is_numeric(const struct draft_column *c)
     return c->numbers > 0 && has_one_kind && 2 * c->numbers >= c->filled - c->absent;
 }
 
-/* The outcome that a table's word means: "ok" or a failure class, "" if not ended; NULL: a person has to say. */
 /* The column of words that says how each row ended: by its name, else by words, at least half of which say that. */
 static size_t state_column(const struct import_draft *d)
 {

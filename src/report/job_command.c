@@ -114,7 +114,7 @@ static char **settings_of(const struct job_launch *l, const char *exact)
     if (l->spec)
         settings[kept++] = xasprintf("MESHSWEEP_SPEC=%s", l->spec);
     for (size_t i = 0; i < count; i++)
-        /* A placeholder for a secret the person has to supply. */
+        /* A placeholder stands for a secret, which the person has to supply. */
         if (strcmp(strchr(l->environment[i], '=') + 1, SECRET_REDACTED) != 0)
             settings[kept++] = marked(l->environment[i], l, exact);
     return settings;
