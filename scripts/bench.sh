@@ -944,7 +944,7 @@ compared_frameworks() # FILE: what the test printed
 
 compared_devices() # FILE: what the test printed
 {
-    echo '| place | runs | fitted to, runs | before | all weights | overheads | inside, before | inside, all |'
+    echo '| place | runs | fitted to, runs | before | all weights | overheads | inside, all |'
     echo '|---|---|---|---|---|---|---|---|'
     grep -E '\| (all others|the table.s other devices), ' "$1"
 }

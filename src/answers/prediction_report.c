@@ -137,7 +137,11 @@ int prediction_report_add_plan(struct prediction_report *r, const struct predict
 /* --- the report --- */
 
 static const char *const quantity_words[PREDICTED_QUANTITIES] = {"memory", "time"};
-static const char *const wider_than_compared[] = {"", ", and upwards at least as those of sources not seen before"};
+static const char *const width_of_intervals[] = {
+    "as wide as the errors of predictions in comparisons with published runs:",
+    "as wide as the errors of predictions of sources that were new, the wider the less of a step is products of "
+    "matrices; comparisons with published runs:",
+};
 
 /* Once for each framework, with the features of any of its plans that have their interval from comparisons. */
 static int add_evidence(struct db *db, enum predicted_quantity q, struct buffer *out, struct error *e)
@@ -154,10 +158,7 @@ static int add_evidence(struct db *db, enum predicted_quantity q, struct buffer 
         features |= (feature_set)stmt_int(s, 1);
         if (!stmt_is_null(s, 2) && strcmp(stmt_text(s, 2), stmt_text(s, 0)) == 0)
             continue;
-        buffer_printf(out,
-                      "\nthe intervals of %s are as wide as the errors of predictions in comparisons with "
-                      "published runs%s:\n",
-                      quantity_words[q], wider_than_compared[q]);
+        buffer_printf(out, "\nthe intervals of %s are %s\n", quantity_words[q], width_of_intervals[q]);
         evidence_describe(stmt_text(s, 0), q, features, out);
         features = 0;
     }

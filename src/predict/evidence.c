@@ -14,9 +14,6 @@ enum { MEMORY = 1 << QUANTITY_OF_MEMORY, TIME = 1 << QUANTITY_OF_TIME, BOTH = ME
 #define BEARS_ON(id, name, bears_on) bears_on,
 static const int bears_on[PLAN_FEATURES] = {FEATURES(BEARS_ON)};
 
-static const double uncompared[PREDICTED_QUANTITIES] = {UNCOMPARED_MEMORY, UNCOMPARED_TIME};
-static const struct unseen_spread *const unseen[PREDICTED_QUANTITIES] = {&unseen_memory, &unseen_time};
-
 /* 0.95 quantiles of Student's distribution divided by the normal one's, by degrees of freedom. */
 static const double student[] = {3.84, 3.84, 1.78, 1.43, 1.30, 1.22, 1.18, 1.15, 1.13};
 
@@ -84,11 +81,6 @@ bool evidence_has_table(const char *framework, const char *without, enum predict
     return false;
 }
 
-static double midway(double elsewhere, double to)
-{
-    return fmax(elsewhere, (elsewhere + to) / 2);
-}
-
 bool evidence_has_device(const char *chips, const char *device)
 {
     char chip[16];
@@ -96,29 +88,23 @@ bool evidence_has_device(const char *chips, const char *device)
     return !chips || strstr(chips, chip) != NULL;
 }
 
-/* `most`: the width of what was compared nowhere, half of the way to which time without evidence goes. */
-struct asked {
-    const char *framework, *without;
-    enum predicted_quantity quantity;
-    double most;
-};
+static double halfway(double elsewhere)
+{
+    return fmax(elsewhere, (elsewhere + UNCOMPARED_MEMORY) / 2);
+}
 
 /* Runs with features stand for the plain ones of a framework that was compared with no plain run. */
-static double plain_width(const struct asked *q, bool *compared)
+static double plain_width(const char *framework, const char *without)
 {
-    const char *framework = q->framework, *without = q->without;
-    enum predicted_quantity quantity = q->quantity;
     struct pool own, others;
-    pool_tables(framework, without, quantity, FEATURE_PLAIN, &own, &others);
-    *compared = own.tables > 0;
-    for (size_t i = 0; !*compared && i < evidence_count; i++)
-        if (counts(&evidence_rows[i], without, quantity, evidence_rows[i].feature) &&
+    pool_tables(framework, without, QUANTITY_OF_MEMORY, FEATURE_PLAIN, &own, &others);
+    for (size_t i = 0, plain = (size_t)own.tables; plain == 0 && i < evidence_count; i++)
+        if (counts(&evidence_rows[i], without, QUANTITY_OF_MEMORY, evidence_rows[i].feature) &&
             strcmp(evidence_rows[i].framework, framework) == 0)
             pool_add(&own, &evidence_rows[i]);
     if (others.tables == 0)
-        return q->most;
-    double widest = student_factor(others.tables) * others.widest; /* the widest seen need not be the widest possible */
-    return among(&own, quantity == QUANTITY_OF_TIME ? midway(widest, q->most) : widest);
+        return UNCOMPARED_MEMORY;
+    return among(&own, student_factor(others.tables) * others.widest); /* not the widest possible */
 }
 
 /* Returns whether no other row of the table reaches further without exceeding `devices`. */
@@ -140,50 +126,35 @@ double evidence_scaling_width(const char *framework, enum predicted_quantity qua
     for (const struct compared_scaling *row = scaling_rows; row->pairs.table; row++)
         if (row->pairs.quantity == quantity && reaches(row, devices))
             pool_add(strcmp(row->pairs.framework, name) == 0 ? &own : &others, &row->pairs);
-    double width = others.tables == 0 ? uncompared[quantity]
-                                      : among(&own, student_factor(others.tables) * others.sum / others.weight);
-    return width * sqrt(doublings);
+    return among(&own, student_factor(others.tables) * others.sum / others.weight) * sqrt(doublings);
 }
 
 /* Without the feature, the width would be `plain`; it therefore counts as one of the others' tables. */
-static double feature_width(const struct asked *q, enum plan_feature feature, double plain, bool *compared)
+static double feature_width(const char *framework, const char *without, enum plan_feature feature, double plain)
 {
     struct pool own, others;
-    double most = q->most;
-    pool_tables(q->framework, q->without, q->quantity, feature, &own, &others);
-    bool alien = own.tables == 0 && (q->quantity == QUANTITY_OF_TIME || feature == FEATURE_HELD);
-    *compared = own.tables > 0 || (others.tables > 0 && feature == FEATURE_HELD);
+    pool_tables(framework, without, QUANTITY_OF_MEMORY, feature, &own, &others);
     if (FEATURES_OF_KIND & 1U << feature)
         return plain;
     if (own.tables + others.tables == 0)
-        return most;
-    double elsewhere = others.tables > 0 ? (others.sum + plain) / (others.weight + 1) : midway(plain, most);
-    return among(&own, alien ? midway(elsewhere, most) : elsewhere);
-}
-
-/* `compared`: which of them the framework was compared with. */
-static void widths_of(const struct asked *q, double width[PLAN_FEATURES], bool compared[PLAN_FEATURES])
-{
-    width[FEATURE_PLAIN] = plain_width(q, &compared[FEATURE_PLAIN]);
-    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
-        width[f] = feature_width(q, (enum plan_feature)f, width[FEATURE_PLAIN], &compared[f]);
+        return UNCOMPARED_MEMORY;
+    double elsewhere = others.tables > 0 ? (others.sum + plain) / (others.weight + 1) : halfway(plain);
+    return among(&own, own.tables == 0 && feature == FEATURE_HELD ? halfway(elsewhere) : elsewhere);
 }
 
 void evidence_widths_of(const char *framework, const char *without, struct evidence_widths *out)
 {
-    struct asked asked = {.framework = evidence_name(framework), .without = without};
-    for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
-        asked.quantity = (enum predicted_quantity)q;
-        asked.most = uncompared[q];
-        widths_of(&asked, out->width[q], out->compared[q]);
-    }
-    memcpy(out->above[QUANTITY_OF_MEMORY], out->width[QUANTITY_OF_MEMORY], sizeof *out->above);
-    asked.quantity = QUANTITY_OF_TIME;
-    asked.most = UNCOMPARED_SLOW;
-    widths_of(&asked, out->above[QUANTITY_OF_TIME], out->compared[QUANTITY_OF_TIME]);
-    for (int f = 0; f < PLAN_FEATURES; f++)
-        if (out->compared[QUANTITY_OF_TIME][f])
-            out->above[QUANTITY_OF_TIME][f] = out->width[QUANTITY_OF_TIME][f];
+    const char *name = evidence_name(framework);
+    struct pool own, others;
+    for (int q = 0; q < PREDICTED_QUANTITIES; q++)
+        for (int f = 0; f < PLAN_FEATURES; f++) {
+            pool_tables(name, without, (enum predicted_quantity)q, (enum plan_feature)f, &own, &others);
+            bool as_elsewhere = f == FEATURE_HELD && others.tables > 0;
+            out->compared[q][f] = own.tables > 0 || as_elsewhere;
+        }
+    out->width[FEATURE_PLAIN] = plain_width(name, without);
+    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
+        out->width[f] = feature_width(name, without, (enum plan_feature)f, out->width[FEATURE_PLAIN]);
 }
 
 feature_set evidence_features(feature_set features, enum predicted_quantity quantity)
@@ -193,32 +164,49 @@ feature_set evidence_features(feature_set features, enum predicted_quantity quan
     return features;
 }
 
-double evidence_width(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,
-                      bool *compared)
+double evidence_width(const struct evidence_widths *w, feature_set features)
 {
-    double width = w->width[quantity][FEATURE_PLAIN];
-    *compared = w->compared[quantity][FEATURE_PLAIN];
-    for (int f = FEATURE_PLAIN + 1; features && f < PLAN_FEATURES; f++) {
-        if (!(features & 1U << f))
-            continue;
-        width = fmax(width, w->width[quantity][f]);
-        *compared &= w->compared[quantity][f];
-    }
+    double width = w->width[FEATURE_PLAIN];
+    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
+        if (features & 1U << f)
+            width = fmax(width, w->width[f]);
     return width;
 }
 
-double evidence_width_above(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features)
+bool evidence_compared(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features)
 {
-    double width = w->above[quantity][FEATURE_PLAIN];
-    for (int f = FEATURE_PLAIN + 1; features && f < PLAN_FEATURES; f++)
-        if (features & 1U << f)
-            width = fmax(width, w->above[quantity][f]);
-    return width;
+    bool compared = w->compared[quantity][FEATURE_PLAIN];
+    for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++)
+        compared &= !(features & 1U << f) || w->compared[quantity][f];
+    return compared;
 }
 
 double evidence_of_estimated(double share, double off)
 {
     return 1 + fmax(share, UNSEEN_ESTIMATED) * expm1(off);
+}
+
+double evidence_of_products(double share, double off)
+{
+    return exp(off / fmax(share, UNSEEN_PRODUCTS));
+}
+
+void evidence_interval(const struct evidence_widths *w, enum predicted_quantity quantity, feature_set features,
+                       double share, double *low, double *high)
+{
+    const bool compared = evidence_compared(w, quantity, features);
+    if (quantity == QUANTITY_OF_TIME) {
+        const struct unseen_spread *spread = compared ? &unseen_compared_time : &unseen_time;
+        *low = evidence_of_products(share, -spread->below);
+        *high = evidence_of_products(share, spread->above);
+        return;
+    }
+    *low = exp(-evidence_width(w, features));
+    *high = 1 / *low;
+    if (compared)
+        return;
+    *low = fmin(*low, evidence_of_estimated(share, -unseen_memory.below));
+    *high = fmax(*high, evidence_of_estimated(share, unseen_memory.above));
 }
 
 static bool describe_feature(const char *framework, enum predicted_quantity quantity, enum plan_feature feature,
@@ -236,18 +224,20 @@ static bool describe_feature(const char *framework, enum predicted_quantity quan
     return any;
 }
 
+#define HALF 0.5 /* of memory is estimated, the other half states; of a step is products */
+
 void evidence_describe(const char *framework, enum predicted_quantity quantity, feature_set features,
                        struct buffer *out)
 {
     const char *name = evidence_name(framework), *words[] = {"memory", "time"};
+    const char *of_half[] = {"half of which is model states", "half of which is products"};
     struct evidence_widths w;
-    bool compared;
+    double low, high;
     features = evidence_features(features, quantity);
     evidence_widths_of(framework, NULL, &w);
-    (void)evidence_width(&w, quantity, features, &compared);
     if (!describe_feature(name, quantity, FEATURE_PLAIN, out))
-        buffer_printf(out, "  %s: no measurement of %s to compare with, so as wide as the widest of other frameworks\n",
-                      framework, words[quantity]);
+        buffer_printf(out, "  %s: no measurement of %s to compare with%s\n", framework, words[quantity],
+                      quantity == QUANTITY_OF_MEMORY ? ", so as wide as the widest of other frameworks" : "");
     for (int f = FEATURE_PLAIN + 1; f < PLAN_FEATURES; f++) {
         bool is_kind = FEATURES_OF_KIND & 1U << f;
         if (!(features & 1U << f) || (is_kind && w.compared[quantity][f]))
@@ -256,12 +246,12 @@ void evidence_describe(const char *framework, enum predicted_quantity quantity, 
             buffer_printf(out, "  %s: no measurement of %s to compare with in %s\n", plan_feature_names[f],
                           words[quantity], is_kind ? framework : "any framework");
     }
-    if (!compared)
-        buffer_printf(out,
-                      "  not all of this was compared: %s may be %.2f to %.1f times as predicted, as in sources that "
-                      "were new\n",
-                      quantity == QUANTITY_OF_MEMORY ? "memory but for model states" : "time",
-                      exp(-unseen[quantity]->below), exp(unseen[quantity]->above));
+    const bool compared = evidence_compared(&w, quantity, features);
+    evidence_interval(&w, quantity, features, HALF, &low, &high);
+    if (!compared || quantity == QUANTITY_OF_TIME)
+        buffer_printf(out, "  %s: %s %s is %.2f to %.1f times as predicted, as in sources that were new\n",
+                      compared ? "all of this was compared" : "not all of this was compared", words[quantity],
+                      of_half[quantity], low, high);
 }
 
 /* Returns whether no other feature of its table has more runs, nor one before it as many. */
@@ -277,27 +267,19 @@ static bool is_most_of_table(const struct compared_table *row)
     return true;
 }
 
-#define HALF 0.5 /* of memory is estimated, the other half states */
-
 void evidence_describe_sources(enum predicted_quantity quantity, struct buffer *out)
 {
     for (size_t i = 0; i < evidence_count; i++) {
         const struct compared_table *row = &evidence_rows[i];
         struct evidence_widths w;
-        bool compared;
+        double low, high;
         if (row->quantity != quantity || !is_most_of_table(row))
             continue;
         evidence_widths_of(row->framework, row->table, &w);
-        double below = evidence_width(&w, quantity, 1U << row->feature, &compared);
-        double above = evidence_width_above(&w, quantity, 1U << row->feature);
-        double share = quantity == QUANTITY_OF_MEMORY ? HALF : 1;
-        if (!compared) {
-            below = fmax(below, -log(evidence_of_estimated(share, -unseen[quantity]->below)));
-            above = fmax(above, log(evidence_of_estimated(share, unseen[quantity]->above)));
-        }
+        evidence_interval(&w, quantity, 1U << row->feature, HALF, &low, &high);
         buffer_printf(out, "  %s, %s: %.0f to +%.0f %% without it; nine in ten of %zu runs are within %.0f %% (%s)\n",
-                      row->framework, plan_feature_names[row->feature], 100 * expm1(-below), 100 * expm1(above),
-                      row->runs, 100 * expm1(row->within), row->table);
+                      row->framework, plan_feature_names[row->feature], 100 * (low - 1), 100 * (high - 1), row->runs,
+                      100 * expm1(row->within), row->table);
     }
 }
 

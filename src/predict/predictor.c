@@ -638,21 +638,14 @@ static feature_set features_of(const struct predictor *p, const struct subject *
 #define FEATURES_OF_PROFILE (1U << FEATURE_HELD | 1U << FEATURE_FP32 | FEATURES_OF_KIND)
 
 /* How far the 90 % interval of ln(time or memory) reaches down and up. */
-struct width {
-    double below, above;
-};
-
-/* By the comparisons; false if something more specific gives it. */
-static bool width_by_evidence(const struct predictor *p, const struct prediction *out, enum predicted_quantity quantity,
-                              bool is_fitted, struct width *width, bool *compared)
+/* What the comparisons say of the framework; NULL if something more specific gives the interval. */
+static const struct evidence_widths *evidence_for(const struct predictor *p, const struct prediction *out,
+                                                  enum predicted_quantity quantity, bool is_fitted)
 {
     const struct framework_evidence *e = &p->evidence[find_prior(p, out->where.framework) - p->priors.items];
     feature_set features = evidence_features(out->features, quantity);
-    if (is_fitted || p->sigma_stated[quantity] || (e->of_profile[quantity] && !(features & ~FEATURES_OF_PROFILE)))
-        return false;
-    width->below = evidence_width(&e->widths, quantity, features, compared);
-    width->above = evidence_width_above(&e->widths, quantity, features);
-    return true;
+    bool by_profile = e->of_profile[quantity] && !(features & ~FEATURES_OF_PROFILE);
+    return is_fitted || p->sigma_stated[quantity] || by_profile ? NULL : &e->widths;
 }
 
 static void add_memory(struct predictor *p, const struct input_value *values, const struct subject *s,
@@ -673,9 +666,10 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
     struct memory_need other = verdict_widen(&question, out);
     follow_line(p, values, s, out);
     out->features = features_of(p, s, cluster, row);
-    struct width width;
-    if (!out->by_line)
-        width_by_evidence(p, out, QUANTITY_OF_MEMORY, is_fitted, &width, &question.is_compared);
+    const struct evidence_widths *w = out->by_line ? NULL : evidence_for(p, out, QUANTITY_OF_MEMORY, is_fitted);
+    if (w)
+        question.is_compared =
+            evidence_compared(w, QUANTITY_OF_MEMORY, evidence_features(out->features, QUANTITY_OF_MEMORY));
     if (out->usable_bytes > 0)
         verdict_reach(&question, &other, out);
 }
@@ -749,17 +743,26 @@ static double better_time(const struct predictor *p, const struct subject *s, co
     return may_be_tf32 || may_be_cudnn ? fmin(1, time_ratio(p, s, &better, cluster, row)) : 1;
 }
 
-/* The interval of time by evidence, and at least what is known without the features of which both cases are counted. */
-static void widen_time(struct prediction *out, const struct evidence_widths *w, const struct width *width)
+static void widen_memory(const struct evidence_widths *w, const struct framework *row, struct prediction *out)
+{
+    struct memory_prediction *m = &out->memory;
+    feature_set features = evidence_features(out->features, QUANTITY_OF_MEMORY);
+    double low, high;
+    evidence_interval(w, QUANTITY_OF_MEMORY, features, 1 - need_of(m, row).states / m->most.bytes, &low, &high);
+    m->low_bytes = m->most.bytes * m->least * low;
+    m->high_bytes = m->most.bytes * m->other * high;
+    out->memory_calibrated = evidence_compared(w, QUANTITY_OF_MEMORY, features);
+    out->by_evidence[QUANTITY_OF_MEMORY] = true;
+}
+
+static void widen_time(const struct evidence_widths *w, struct prediction *out)
 {
     feature_set features = evidence_features(out->features, QUANTITY_OF_TIME);
-    bool ignored;
-    double above = evidence_width_above(w, QUANTITY_OF_TIME, features & ~(1U << FEATURE_NETWORK));
-    double below = evidence_width(w, QUANTITY_OF_TIME, features & ~(1U << FEATURE_FP32), &ignored);
-    double low = fmin(exp(-width->below), out->better * exp(-below));
-    double high = fmax(exp(width->above), out->worse * exp(above));
-    out->low_s = out->seconds * (out->time_calibrated ? low : fmin(low, exp(-unseen_time.below)));
-    out->high_s = out->seconds * fmax(high, exp(out->time_calibrated ? unseen_compared_time.above : unseen_time.above));
+    double products = out->step.terms[TIME_MATRICES] + out->step.terms[TIME_ATTENTION], low, high;
+    evidence_interval(w, QUANTITY_OF_TIME, features, products / out->step.seconds, &low, &high);
+    out->low_s = out->seconds * out->better * low;
+    out->high_s = out->seconds * out->worse * high;
+    out->time_calibrated = evidence_compared(w, QUANTITY_OF_TIME, features);
     out->by_evidence[QUANTITY_OF_TIME] = true;
 }
 
@@ -767,24 +770,13 @@ static void widen(struct predictor *p, const struct framework *row, const struct
 {
     struct prediction *out = &p->prediction;
     struct memory_prediction *m = &out->memory;
-    struct width width;
-    if (out->has_memory && !out->by_line &&
-        width_by_evidence(p, out, QUANTITY_OF_MEMORY, c && c->has_memory, &width, &out->memory_calibrated)) {
-        double low = exp(-width.below), high = exp(width.above);
-        if (!out->memory_calibrated) {
-            double share = 1 - need_of(m, row).states / m->most.bytes;
-            low = fmin(low, evidence_of_estimated(share, -unseen_memory.below));
-            high = fmax(high, evidence_of_estimated(share, unseen_memory.above));
-        }
-        m->low_bytes = m->most.bytes * m->least * low;
-        m->high_bytes = m->most.bytes * m->other * high;
-        out->by_evidence[QUANTITY_OF_MEMORY] = true;
-    }
+    const struct evidence_widths *w;
+    if (out->has_memory && !out->by_line && (w = evidence_for(p, out, QUANTITY_OF_MEMORY, c && c->has_memory)))
+        widen_memory(w, row, out);
     if (out->has_memory && !out->by_line && !(c && c->has_memory)) /* workspaces that a small plan may not have */
         m->low_bytes = fmin(m->low_bytes, fmax(0, m->most.bytes - row->memory.base_bytes));
-    if (out->has_time && !out->by_baseline &&
-        width_by_evidence(p, out, QUANTITY_OF_TIME, c && c->has_time, &width, &out->time_calibrated))
-        widen_time(out, &p->evidence[find_prior(p, out->where.framework) - p->priors.items].widths, &width);
+    if (out->has_time && !out->by_baseline && (w = evidence_for(p, out, QUANTITY_OF_TIME, c && c->has_time)))
+        widen_time(w, out);
 }
 
 static void add_measured(struct predictor *p, const struct calibrated *c)

@@ -349,11 +349,13 @@ TEST(evidence_widths_of__feature_of_other_frameworks__wider_and_not_compared)
     struct evidence_widths own, alien;
     evidence_widths_of("fsdp", NULL, &own);
     evidence_widths_of("deepspeed", NULL, &alien);
-    double width = alien.width[QUANTITY_OF_TIME][FEATURE_SHARDED];
+    double low, high, alien_low, alien_high;
+    evidence_interval(&own, QUANTITY_OF_TIME, 1U << FEATURE_SHARDED, 0.5, &low, &high);
+    evidence_interval(&alien, QUANTITY_OF_TIME, 1U << FEATURE_SHARDED, 0.5, &alien_low, &alien_high);
     assert_true(own.compared[QUANTITY_OF_TIME][FEATURE_SHARDED] && !alien.compared[QUANTITY_OF_TIME][FEATURE_SHARDED]);
-    assert_true(width > UNCOMPARED_TIME / 2 && width < UNCOMPARED_TIME);
-    assert_true(width > own.width[QUANTITY_OF_TIME][FEATURE_SHARDED]);
-    assert_true(own.width[QUANTITY_OF_TIME][FEATURE_NETWORK] == UNCOMPARED_TIME);
+    assert_true(alien_low < low && alien_high > high && !own.compared[QUANTITY_OF_TIME][FEATURE_NETWORK]);
+    evidence_interval(&own, QUANTITY_OF_TIME, 1U << FEATURE_SHARDED, 0.3, &alien_low, &alien_high);
+    assert_true(alien_low < low && alien_high > high); /* the less of a step is products, the less is known of it */
 }
 
 /* Nothing is excluded by how sure runs of other kinds were, unless even what is counted does not fit. */
@@ -372,20 +374,6 @@ TEST(predictor_predict__kind_not_compared__risk_and_not_certain)
     assert_true(larger.verdict == OOM_CERTAIN && !larger.memory_calibrated);
 }
 
-/* UNCOMPARED_TIME, on what evidence.h says of it. */
-TEST(evidence_rows__kinds_held_out__uncompared_time_holds_nine_in_ten)
-{
-    double shares = 0, kinds = 0;
-    for (const struct compared_table *row = evidence_rows; row < evidence_rows + evidence_count; row++)
-        if (row->quantity == QUANTITY_OF_TIME && row->feature != FEATURE_PLAIN) {
-            shares += erf(1.6448536 * UNCOMPARED_TIME / row->within / sqrt(2));
-            kinds++;
-        }
-    print_message("kinds held out: %.1f %% of a mean one's runs within the width of what was not compared\n",
-                  100 * shares / kinds);
-    assert_true(kinds > 20 && shares > 0.9 * kinds && shares < 0.97 * kinds);
-}
-
 /* One adapter at least, one for each device at most. */
 TEST(predictor_predict__nodes_of_few_devices__network_not_known)
 {
@@ -400,6 +388,11 @@ TEST(predictor_predict__nodes_of_few_devices__network_not_known)
     assert_true(fabs(c.inter_bytes_per_s * sqrt(2) / all.inter_bytes_per_s - 1) < 1e-12);
 }
 
+static double products_of(const struct prediction *p)
+{
+    return fmax(UNSEEN_PRODUCTS, (p->step.terms[TIME_MATRICES] + p->step.terms[TIME_ATTENTION]) / p->step.seconds);
+}
+
 /* What is not counted makes a run slower: where time was not compared, intervals reach further up than down. FSDP was
  * compared on A100 and H100, Megatron-LM on V100, too. */
 TEST(predictor_predict__chip_that_a_framework_was_not_compared_on__wider_above)
@@ -411,13 +404,13 @@ TEST(predictor_predict__chip_that_a_framework_was_not_compared_on__wider_above)
     const struct prediction compared = *predicted(p, "framework=megatron");
     predictor_free(p);
     assert_true(known.time_calibrated && compared.time_calibrated && !other.time_calibrated);
-    /* as far as new sources were off of kinds that were compared */
-    assert_float_equal(log(known.high_s / known.seconds), unseen_compared_time.above, 1e-9);
-    assert_float_equal(log(compared.high_s / compared.seconds), unseen_compared_time.above, 1e-9);
-    assert_true(log(known.seconds / known.low_s) < unseen_compared_time.above / 2);
-    double up = log(other.high_s / other.seconds), down = log(other.seconds / other.low_s);
-    assert_true(up > down + 0.1 && down > log(known.seconds / known.low_s));
-    assert_float_equal(up, unseen_time.above, 1e-9); /* as far as sources were off that nobody had compared */
+    /* as far as new sources were off, of kinds that were compared and of others */
+    assert_float_equal(log(known.high_s / known.seconds), unseen_compared_time.above / products_of(&known), 1e-9);
+    assert_float_equal(log(compared.high_s / compared.seconds), unseen_compared_time.above / products_of(&compared),
+                       1e-9);
+    assert_float_equal(log(other.high_s / other.seconds), unseen_time.above / products_of(&other), 1e-9);
+    assert_float_equal(log(other.seconds / other.low_s), unseen_time.below / products_of(&other), 1e-9);
+    assert_true(unseen_time.above > unseen_time.below && unseen_time.below > unseen_compared_time.below);
 }
 
 /* No key says whether sequences are padded, or what joins nodes of fewer devices than is usual: the interval reaches up
@@ -442,7 +435,7 @@ TEST(predictor_predict__worse_that_no_key_excludes__within_the_interval)
     set("device=A100-80GB flash_attention=sdpa");
     const struct prediction unknown = *predicted(p, "nodes=2 devices_per_node=4");
     assert_true(unknown.features & 1U << FEATURE_NETWORK);
-    assert_true(unknown.high_s > 1.1 * unknown.seconds * exp(UNCOMPARED_SLOW));
+    assert_true(unknown.worse > 1 && unknown.high_s > 1.1 * unknown.seconds * unknown.worse);
     const struct predictor_options stated = {.framework = "hf-trainer", .network_bandwidth = 25e9};
     HELD_AT(predictor) *told = NULL;
     FAIL_IF(predictor_create(&stated, &told, &e));
@@ -472,13 +465,11 @@ TEST(predictor_predict__other_that_no_key_excludes__within_the_interval)
 TEST(evidence_widths_of__several_tables__as_wide_as_the_widest)
 {
     struct evidence_widths widths;
-    bool compared;
     evidence_widths_of("megatron", NULL, &widths);
     for (size_t i = 0; i < evidence_count; i++)
         if (strcmp(evidence_rows[i].framework, "megatron") == 0 && evidence_rows[i].runs > 100 &&
-            evidence_rows[i].feature == FEATURE_PLAIN)
-            assert_true(evidence_width(&widths, evidence_rows[i].quantity, 0, &compared) >
-                        0.95 * evidence_rows[i].within);
+            evidence_rows[i].feature == FEATURE_PLAIN && evidence_rows[i].quantity == QUANTITY_OF_MEMORY)
+            assert_true(evidence_width(&widths, 0) > 0.95 * evidence_rows[i].within);
 }
 
 /* However many runs a table has, it is one draw: the next table of the framework may be like those of others, which
@@ -486,16 +477,14 @@ TEST(evidence_widths_of__several_tables__as_wide_as_the_widest)
 TEST(evidence_widths_of__one_table__no_narrower_and_more_than_half_way_to_others)
 {
     struct evidence_widths own, others;
-    bool compared;
     evidence_widths_of("deepspeed", NULL, &own);
     evidence_widths_of("deepspeed", "bigscience-tr11.csv", &others);
     for (size_t i = 0; i < evidence_count; i++) {
-        if (strcmp(evidence_rows[i].framework, "deepspeed") != 0 || evidence_rows[i].feature != FEATURE_PLAIN)
+        if (strcmp(evidence_rows[i].framework, "deepspeed") != 0 || evidence_rows[i].feature != FEATURE_PLAIN ||
+            evidence_rows[i].quantity != QUANTITY_OF_MEMORY)
             continue;
-        double within = evidence_rows[i].within, width, other;
+        double within = evidence_rows[i].within, width = evidence_width(&own, 0), other = evidence_width(&others, 0);
         assert_true(evidence_rows[i].runs > 50);
-        width = evidence_width(&own, evidence_rows[i].quantity, 0, &compared);
-        other = evidence_width(&others, evidence_rows[i].quantity, 0, &compared);
         assert_true(width >= (within + other) / 2 && width < other);
     }
 }
@@ -504,20 +493,15 @@ TEST(evidence_widths_of__one_table__no_narrower_and_more_than_half_way_to_others
 TEST(evidence_widths_of__without_a_table__by_the_others)
 {
     struct evidence_widths with, without;
-    bool compared;
     evidence_widths_of("nanotron", NULL, &with);
     evidence_widths_of("nanotron", "ultrascale-1B-8B.csv", &without);
-    (void)evidence_width(&with, QUANTITY_OF_MEMORY, 0, &compared);
-    assert_true(compared);
+    for (int q = 0; q < PREDICTED_QUANTITIES; q++)
+        assert_true(evidence_compared(&with, (enum predicted_quantity)q, 0) &&
+                    !evidence_compared(&without, (enum predicted_quantity)q, 0));
     for (size_t i = 0; i < evidence_count; i++)
         if (evidence_rows[i].feature == FEATURE_PLAIN && evidence_rows[i].quantity == QUANTITY_OF_MEMORY &&
             strcmp(evidence_rows[i].framework, "nanotron") != 0)
-            assert_true(evidence_width(&without, QUANTITY_OF_MEMORY, 0, &compared) >= evidence_rows[i].within);
-    assert_false(compared);
-    double time = evidence_width(&without, QUANTITY_OF_TIME, 0, &compared);
-    assert_true(time > 0.6 * UNCOMPARED_TIME && time < UNCOMPARED_TIME);
-    assert_true(evidence_width(&with, QUANTITY_OF_TIME, 1U << FEATURE_SPREAD, &compared) >
-                evidence_width(&with, QUANTITY_OF_TIME, 0, &compared));
+            assert_true(evidence_width(&without, 0) >= evidence_rows[i].within);
     OWNED_BUFFER b = BUFFER_INIT;
     evidence_describe("nanotron", QUANTITY_OF_MEMORY, 1U << FEATURE_OFFLOAD, &b);
     assert_non_null(strstr(buffer_text(&b), "(ultrascale-1B-8B.csv)"));
@@ -539,7 +523,7 @@ TEST(evidence_widths_of__feature_of_few_runs__between_plain_and_what_was_seen)
 {
     struct evidence_widths w;
     evidence_widths_of("internevo", NULL, &w);
-    const double *memory = w.width[QUANTITY_OF_MEMORY];
+    const double *memory = w.width;
     double seen = within("megatron-golden.csv", QUANTITY_OF_MEMORY, FEATURE_MIXERS);
     assert_true(memory[FEATURE_MIXERS] > memory[FEATURE_PLAIN] && memory[FEATURE_MIXERS] < 0.6 * seen);
 }
@@ -549,7 +533,7 @@ TEST(evidence_widths_of__feature_of_one_framework__nearer_to_it_than_to_what_nob
 {
     struct evidence_widths w;
     evidence_widths_of("megatron", NULL, &w);
-    double width = w.width[QUANTITY_OF_MEMORY][FEATURE_FAMILY];
+    double width = w.width[FEATURE_FAMILY];
     double seen = within("megatron-golden.csv", QUANTITY_OF_MEMORY, FEATURE_FAMILY);
     assert_true(width >= seen && width < (seen + UNCOMPARED_MEMORY) / 2);
 }
@@ -558,13 +542,10 @@ TEST(evidence_widths_of__feature_of_one_framework__nearer_to_it_than_to_what_nob
 TEST(evidence_widths_of__variant_of_a_measured_chip__nothing_of_new_ones)
 {
     struct evidence_widths known, unknown;
-    bool compared;
     evidence_widths_of("torchtitan", NULL, &known);
     evidence_widths_of("torchtitan", "torchtitan.csv", &unknown);
-    assert_true(known.width[QUANTITY_OF_TIME][FEATURE_PLAIN] < 0.95 * unknown.width[QUANTITY_OF_TIME][FEATURE_PLAIN]);
-    double plain = evidence_width(&known, QUANTITY_OF_TIME, 0, &compared);
-    assert_true(evidence_width(&known, QUANTITY_OF_TIME, 1U << FEATURE_DEVICE, &compared) > 1.2 * plain);
-    assert_false(compared);
+    assert_true(evidence_compared(&known, QUANTITY_OF_TIME, 0) && !evidence_compared(&unknown, QUANTITY_OF_TIME, 0));
+    assert_false(evidence_compared(&known, QUANTITY_OF_TIME, 1U << FEATURE_DEVICE));
 }
 
 /* Memory that the allocator holds was compared less well than what is allocated, and products in fp32 nowhere. */
