@@ -348,6 +348,18 @@ static const struct bounds tables[] = {
     {"nemo-launcher.csv", 32, COUNTS_ALLOCATED, 0, 0, 0.095, 0.99, 0, 0, 2, NULL, RANK_FIRST, 25e9},
     {"nemo-launcher-h100.csv", 15, COUNTS_ALLOCATED, 0, 0, 0.055, 0.99, 0, 0, 1, NULL, RANK_FIRST, 50e9},
     {"flash-attention-training.csv", 5, COUNTS_ALLOCATED, 0, 0, 0.38, 0.99, 0, 0, 1, NULL, RANK_FIRST, 0},
+    {"ds-verify-loss.csv", 8, COUNTS_RESERVED, 0.18, 0.87, 0.32, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"ds-verify-loss-device.csv", 8, COUNTS_DEVICE, 0.18, 0.74, 0.17, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"picotron.csv", 36, COUNTS_ALLOCATED, 0.055, 0.99, 0.125, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 0},
+    {"ds-bf16-master.csv", 2, COUNTS_ALLOCATED, 0.045, 0.99, 0.135, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"gipfelsturm-teams.csv", 23, COUNTS_ALLOCATED, 0.02, 0.99, 0.065, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
+    {"geodesic-megatron.csv", 10, COUNTS_ALLOCATED, 0.08, 0.99, 0.09, 0.99, 0, 0, 0, NULL, RANK_FIRST, 25e9},
+    {"geodesic-megatron-midtrain.csv", 8, COUNTS_RESERVED, 0.045, 0.99, 0.105, 0.99, 0, 0, 0, NULL, RANK_LAST, 25e9},
+    {"geodesic-megatron-sft.csv", 18, COUNTS_DEVICE, 0.04, 0.99, 0.25, 0.99, 0, 0, 0, NULL, RANK_MOST_LOADED, 25e9},
+    {"geodesic-megatron-b300.csv", 5, COUNTS_ALLOCATED, 0, 0, 0.32, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"training-llama-3-2.csv", 9, COUNTS_ALLOCATED, 0.085, 0.99, 0.08, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"training-llama-3-2-reserved.csv", 8, COUNTS_RESERVED, 0.105, 0.99, 0.055, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
+    {"automodel-scalingai.csv", 12, COUNTS_ALLOCATED, 0.23, 0.99, 0.195, 0.99, 0, 0, 0, NULL, RANK_FIRST, 0},
     {"atorch.csv", 14, COUNTS_ALLOCATED, 0.03, 0, 1e9, 0, SIZE_MAX, SIZE_MAX, 0, keeps_outputs, RANK_FIRST, 0},
 };
 
@@ -383,7 +395,7 @@ struct first {
 };
 
 struct firsts {
-    struct first rows[4096];
+    struct first rows[8192];
     size_t count;
 };
 
