@@ -19,6 +19,16 @@ function place(name,    kind, target, member)
     return "TO_NOTHING, MEMBER_OWN, 0"
 }
 
+# What its row says that it is between, behind what messages call it.
+function bounds(    member)
+{
+    if (!("most" in field))
+        return ", NULL, 0, 0"
+    member = field["whole"]
+    sub(/^.*\./, "\"", member)
+    return ", " member ", " ("least" in field ? field["least"] : 0) ", " field["most"]
+}
+
 function write_row(name)
 {
     take(rows[name])
@@ -26,7 +36,7 @@ function write_row(name)
         fail("nothing says what it means: " name)
     print "    {\"" name "\", (const char *const[]){\"" name "\", " \
         ("names" in field ? unquoted(field["names"]) ", " : "") "NULL}, " field["means"] ", {" place(name) ", " \
-        (name in words ? name "_words" : "NULL") "}},"
+        (name in words ? name "_words" : "NULL") bounds() "}},"
 }
 
 BEGIN {

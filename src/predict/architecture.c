@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "predict/bounds.h"
+#include "predict/input_table.h"
 #include "predict/mixer.h"
 #include "util/memory.h"
 
@@ -17,48 +17,6 @@ static const struct architecture families[ARCHITECTURE_FAMILY_END] = {
     [ARCHITECTURE_BERT] = {.tied_embeddings = true, .biases = true, .dropout = true, .mlm_head = true},
     [ARCHITECTURE_T5] = {.tied_embeddings = true, .rms_norm = true, .dropout = true},
     [ARCHITECTURE_VIT] = {.biases = true, .dropout = true},
-};
-
-#define FIELD(member, least, most) BOUND(architecture, member, least, most)
-static const struct bound integer_bounds[] = {
-    FIELD(layers, 1, 1e5),
-    FIELD(decoder_layers, 0, 1e5),
-    FIELD(hidden, 1, 1e7),
-    FIELD(heads, 1, 1e6),
-    FIELD(kv_heads, 0, 1e6),
-    FIELD(head_dim, 0, 1e6),
-    FIELD(ffn, 0, 1e8),
-    FIELD(vocab, 0, 1e9),
-    FIELD(vocab_multiple, 0, 1e6),
-    FIELD(positions, 0, 1e9),
-    FIELD(experts, 0, 1e5),
-    FIELD(experts_per_token, 0, 1e5),
-    FIELD(expert_ffn, 0, 1e8),
-    FIELD(shared_ffn, 0, 1e8),
-    FIELD(dense_layers, 0, 1e5),
-    FIELD(image, 0, 1e6),
-    FIELD(patch, 0, 1e6),
-    FIELD(classes, 0, 1e9),
-    FIELD(q_lora_rank, 0, 1e6),
-    FIELD(kv_lora_rank, 0, 1e6),
-    FIELD(qk_rope_dim, 0, 1e6),
-    FIELD(v_head_dim, 0, 1e6),
-    FIELD(mtp_layers, 0, 100),
-    FIELD(window, 0, 1e9),
-    FIELD(chunk, 0, 1e9),
-    FIELD(window_layers, 0, 1e5),
-    FIELD(norms_per_layer, 0, 8),
-    FIELD(mixer_layers, 0, 1e5),
-    FIELD(attention_layers, 0, 1e5),
-    FIELD(mlp_layers, 0, 1e5),
-    FIELD(mixer_heads, 0, 1e6),
-    FIELD(mixer_head_dim, 0, 1e6),
-    FIELD(mixer_state, 0, 1e6),
-    FIELD(mixer_groups, 0, 1e6),
-    FIELD(mixer_conv, 0, 1e3),
-    FIELD(mixer_chunk, 0, 1e6),
-    FIELD(mixer_rank, 0, 1e6),
-    FIELD(expert_latent, 0, 1e7),
 };
 
 struct architecture architecture_of(enum architecture_family family)
@@ -193,7 +151,7 @@ int architecture_complete(struct architecture *a, struct error *e)
     struct architecture filled = *a;
     if (a->family <= ARCHITECTURE_NONE || a->family >= ARCHITECTURE_FAMILY_END)
         return error_set(e, ERROR_USAGE, "unknown family of architectures: %d", (int)a->family);
-    if (bounds_check_integers(a, integer_bounds, LENGTH(integer_bounds), e))
+    if (inputs_check(TO_ARCHITECTURE, a, e))
         return -1;
     if (take_pattern(&filled, e))
         return -1;
@@ -251,10 +209,10 @@ static double attention_size(const struct architecture *a)
 /* Counts the parameters of an MLP that reads and writes `h`. */
 static double mlp_size(const struct architecture *a, double h, double width)
 {
-    double inputs = a->gated_mlp ? 2 : 1;
+    double matrices = a->gated_mlp ? 2 : 1;
     if (width == 0)
         return 0;
-    return (inputs + 1) * h * width + (a->biases || a->mlp_bias ? inputs * width + h : 0);
+    return (matrices + 1) * h * width + (a->biases || a->mlp_bias ? matrices * width + h : 0);
 }
 
 void architecture_layer(const struct architecture *a, struct layer_parameters *out)

@@ -87,6 +87,8 @@ struct architecture {
     int64_t shared_ffn;        /* width of the shared experts, which every token passes; 0: none */
     int64_t dense_layers;      /* leading layers with an MLP of width ffn instead of experts */
 
+    int64_t image, patch, classes; /* ViT: pixels per side, of the image and of a patch; classes also BERT's */
+
     /* Multi-head latent attention if kv_lora_rank is given; head_dim is then the part of a key without rotation. */
     int64_t q_lora_rank; /* 0: queries are not compressed */
     int64_t kv_lora_rank, qk_rope_dim;
@@ -96,6 +98,8 @@ struct architecture {
     /* Layers whose tokens see at most `window` tokens, or only those in their own chunk of `chunk` tokens. */
     int64_t window, chunk; /* 0: none; not both */
     int64_t window_layers; /* 0: all, if window or chunk is given */
+
+    int64_t norms_per_layer; /* 0: two, or one with parallel_blocks; T5's decoder has one more */
 
     /* Hybrid stacks. A layer may have both a mixer and attention (Falcon-H1). */
     const char
@@ -108,10 +112,6 @@ struct architecture {
                                                                                               * mixer_fill */
     int64_t mixer_rank;    /* of Mamba's step size; 0: hidden / 16 */
     int64_t expert_latent; /* width that routed experts read and write; 0: hidden */
-
-    int64_t norms_per_layer; /* 0: two, or one with parallel_blocks; T5's decoder has one more */
-
-    int64_t image, patch, classes; /* ViT: pixels per side, of the image and of a patch; classes also BERT's */
 
     bool gated_mlp;
     bool biases;              /* on every matrix of attention and MLP */

@@ -3,15 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "predict/bounds.h"
 #include "util/memory.h"
-
-#define FIELD(member, least, most) BOUND(cluster, member, least, most)
-static const struct bound integer_bounds[] = {FIELD(devices_per_node, 0, 1e5), FIELD(link_domain, 0, 1e6)};
-static const struct bound double_bounds[] = {
-    FIELD(intra_bytes_per_s, 0, 1e15), FIELD(inter_bytes_per_s, 0, 1e15), FIELD(usable_bytes, 0, 1e15),
-    FIELD(pcie_bytes_per_s, 0, 1e15),  FIELD(host_bytes_per_s, 0, 1e15),  FIELD(inter_latency_s, 0, 1),
-};
 
 #define NETWORK_STEP 14e-6 /* seconds, NCCL's protocol for large messages: to another node, */
 #define TREE_STEP 4e-6     /* over NVLink in a tree, */
@@ -30,12 +22,34 @@ bool cluster_is_partial(const struct cluster *c)
     return c->devices_per_node < c->device->node;
 }
 
+static int check_bounds(const struct cluster *c, struct error *e)
+{
+    const struct {
+        const char *name;
+        double value, most;
+    } bounds[] = {{"devices_per_node", (double)c->devices_per_node, 1e5},
+                  {"link_domain", (double)c->link_domain, 1e6},
+                  {"intra_bytes_per_s", c->intra_bytes_per_s, 1e15},
+                  {"inter_bytes_per_s", c->inter_bytes_per_s, 1e15},
+                  {"usable_bytes", c->usable_bytes, 1e15},
+                  {"pcie_bytes_per_s", c->pcie_bytes_per_s, 1e15},
+                  {"host_bytes_per_s", c->host_bytes_per_s, 1e15},
+                  {"inter_latency_s", c->inter_latency_s, 1}};
+    int rc = 0;
+    /* Where one of the two integers is wrong, no other is looked at. */
+    for (size_t i = 0; i < LENGTH(bounds) && (rc == 0 || i != 2); i++)
+        /* Written so that NaN is refused. */
+        if (!(bounds[i].value >= 0 && bounds[i].value <= bounds[i].most))
+            rc = error_add_line(e, ERROR_USAGE, "%s = %.17g is not between 0 and %.17g", bounds[i].name,
+                                bounds[i].value, bounds[i].most);
+    return rc;
+}
+
 int cluster_complete(struct cluster *c, struct error *e)
 {
     if (!c->device)
         return error_set(e, ERROR_USAGE, "the device of the cluster is not known");
-    if (bounds_check_integers(c, integer_bounds, LENGTH(integer_bounds), e) ||
-        bounds_check_doubles(c, double_bounds, LENGTH(double_bounds), e))
+    if (check_bounds(c, e) < 0)
         return -1;
     if (c->devices_per_node == 0)
         c->devices_per_node = 8;

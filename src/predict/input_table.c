@@ -7,6 +7,34 @@
 #include "predict/architecture.h"
 #include "predict/plan.h"
 
+/* The first that is out of range, at that offset or behind it; NULL: none is. */
+static const struct input_place *next_wrong(enum input_target target, const char *base, size_t offset, int64_t *value)
+{
+    const struct input_place *found = NULL;
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
+        const struct input_place *p = &inputs[i].place;
+        int64_t whole;
+        if (p->target != target || p->most == 0 || p->offset < offset || (found && p->offset > found->offset))
+            continue;
+        memcpy(&whole, base + p->offset, sizeof whole);
+        if ((double)whole < p->least || (double)whole > p->most) {
+            found = p;
+            *value = whole;
+        }
+    }
+    return found;
+}
+
+int inputs_check(enum input_target target, const void *base, struct error *e)
+{
+    int rc = 0;
+    int64_t value;
+    for (const struct input_place *p = NULL; (p = next_wrong(target, base, p ? p->offset + 1 : 0, &value));)
+        rc = error_add_line(e, ERROR_USAGE, "%s = %.17g is not between %.17g and %.17g", p->name, (double)value,
+                            p->least, p->most);
+    return rc;
+}
+
 size_t input_find(const char *name)
 {
     size_t i = 0;

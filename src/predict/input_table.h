@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "predict/input_numbers.h"
+#include "util/error.h"
 
 enum input_target { TO_ARCHITECTURE, TO_PLAN, TO_SUBJECT, TO_NOTHING };
 enum member_kind { MEMBER_WHOLE, MEMBER_FLAG, MEMBER_WORD, MEMBER_REAL, MEMBER_TEXT, MEMBER_OWN };
@@ -22,6 +23,11 @@ struct input_place {
     enum member_kind member;
     size_t offset;
     const struct input_word *words; /* ends with an entry without text; NULL: takes no words */
+    /* MEMBER_WHOLE: how messages call it, and what it is between. Maxima are generous (a thousand times what has been
+     * trained), but keep every product in the formulas far from overflow and from where doubles lose whole numbers; 0:
+     * there are none. */
+    const char *name;
+    double least, most;
 };
 
 struct input {
@@ -33,6 +39,10 @@ struct input {
 
 /* INPUT_COUNT of them, at the constants of their names; the last three are those of a measured model. */
 extern const struct input inputs[];
+
+/* 0, or -1 with `e` (ERROR_USAGE) naming every member of the target, a struct at `base`, that is out of range, in their
+ * order there. */
+int inputs_check(enum input_target target, const void *base, struct error *e);
 
 /* Index of the input with that name (not a synonym); INPUT_COUNT if there is none. */
 size_t input_find(const char *name);

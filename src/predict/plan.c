@@ -3,28 +3,11 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "predict/bounds.h"
+#include "predict/input_table.h"
 #include "predict/layout.h"
 #include "util/memory.h"
 
 #define WORLD_MOST 1e8
-
-#define FIELD(member, least, most) BOUND(training_plan, member, least, most)
-static const struct bound integer_bounds[] = {
-    FIELD(tensor, 0, 1e5),           FIELD(pipeline, 0, 1e5),
-    FIELD(virtual_stages, 0, 1e5),   FIELD(data, 0, 1e7),
-    FIELD(context, 0, 1e5),          FIELD(expert, 0, 1e5),
-    FIELD(expert_tensor, 0, 1e5),    FIELD(zero_stage, 0, 3),
-    FIELD(shard_ranks, 0, 1e7),      FIELD(micro_batch, 0, 1e6),
-    FIELD(micro_batches, 0, 1e6),    FIELD(sequence, 0, 1e9),
-    FIELD(first_layers, 0, 1e5),     FIELD(last_layers, 0, 1e5),
-    FIELD(gradient_bytes, 0, 8),     FIELD(offload_layers, 0, 1e5),
-    FIELD(moment_bytes, 0, 16),      FIELD(lora_rank, 0, 1e6),
-    FIELD(recompute_layers, 0, 1e5), FIELD(recompute_every, 0, 1e5),
-    FIELD(frozen_layers, 0, 1e5),    FIELD(mean_tokens, 0, 1e9),
-    FIELD(packed_tokens, 0, 1e9),    FIELD(bf16_layers, 0, 1e5),
-    FIELD(decoder_sequence, 0, 1e9), FIELD(unit_parameters, 0, 1e15),
-};
 
 static void fill_integer(int64_t *field, int64_t value)
 {
@@ -170,7 +153,7 @@ static bool is_uneven(const struct training_plan *plan)
 int plan_complete(struct training_plan *plan, const struct architecture *a, struct error *e)
 {
     struct training_plan filled = *plan;
-    if (bounds_check_integers(plan, integer_bounds, LENGTH(integer_bounds), e) || check_enums(plan, e))
+    if (inputs_check(TO_PLAN, plan, e) || check_enums(plan, e))
         return -1;
     fill_defaults(&filled, a);
     if (filled.expert_tensor == 0)

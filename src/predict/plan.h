@@ -184,21 +184,27 @@ struct training_plan {
     bool is_uneven;                    /* any of the three is given; set by plan_complete */
     const char *layout;                /* layout.h; borrowed; NULL: none */
     unsigned modules;                  /* bits of enum recompute_module */
+    int64_t gradient_bytes;            /* per parameter; 0: the framework's */
     int64_t offload_layers;            /* layers of a stage whose activations are offloaded to the host */
     int64_t bucket_elements;           /* of gradients that are reduced at once; 0: the framework's */
     bool unbucketed;                   /* gradients are reduced where they are, without DDP's buckets */
-    int64_t gradient_bytes,
-        moment_bytes; /* per parameter, all moments together; 0: the framework's and the optimizer's */
+    int64_t moment_bytes;              /* per parameter, all moments together; 0: the optimizer's */
+    enum tuning tuning;
+    enum quantization quantization;
+    int64_t lora_rank;
+    unsigned lora_targets;  /* bits of enum tuning_target */
+    unsigned saved_modules; /* bits of enum saved_module */
+    bool lora_dropout;
+    bool kbit_preparation; /* peft's: non-quantised weights, and so activation checkpoints, are in fp32 */
     enum recompute recompute;
     int64_t recompute_layers; /* per virtual stage; 0: all */
     int64_t recompute_every;  /* only every n-th layer recomputes; 0: every layer */
     enum recompute_method recompute_method;
     bool overlap_gradients, overlap_parameters, overlap_tensor,
-        overlap_expert;      /* communication that computation hides */
-    bool gathers_in_turn;    /* FSDP1 without prefetching in the backward pass */
-    bool unlimited_gathers;  /* of FSDP1: the host may start those of all layers at once */
-    bool vocab_units;        /* of FSDP: embedding and head are units of their own, not the root's */
-    int64_t unit_parameters; /* FSDP: the least of a unit, made of modules from the smallest up; 0: layers are units */
+        overlap_expert;     /* communication that computation hides */
+    bool gathers_in_turn;   /* FSDP1 without prefetching in the backward pass */
+    bool unlimited_gathers; /* of FSDP1: the host may start those of all layers at once */
+    bool vocab_units;       /* of FSDP: embedding and head are units of their own, not the root's */
     enum expert_dispatcher dispatcher;
     enum loss_kernel loss;
     bool expandable_segments; /* torch's allocator leaves no unusable pieces */
@@ -215,15 +221,7 @@ struct training_plan {
     enum precision precision;
     enum weights_type weights;
     bool narrow_weights;   /* under fp8 or fp4, weights have no other copy in 16 bits */
-    int64_t bf16_layers;   /* layers of the model that stay in bf16 under fp8 or fp4 */
     bool balanced_experts; /* all get the same number of tokens */
-    enum tuning tuning;
-    enum quantization quantization;
-    int64_t lora_rank;
-    unsigned lora_targets;  /* bits of enum tuning_target */
-    unsigned saved_modules; /* bits of enum saved_module */
-    bool lora_dropout;
-    bool kbit_preparation; /* peft's: non-quantised weights, and so activation checkpoints, are in fp32 */
     int64_t frozen_layers; /* leading layers that are not trained, nor is the embedding then */
     enum norm_kernel norms;
     enum adapter_kernel adapters;
@@ -238,7 +236,9 @@ struct training_plan {
     bool padding_free;        /* sequences are as long as they are, `sequence` at most */
     int64_t mean_tokens;      /* of padding-free ones, on average; 0: not known, so `sequence` */
     int64_t packed_tokens;    /* tokens per document of a packed sequence, which see only each other; 0: no packing */
+    int64_t bf16_layers;      /* layers of the model that stay in bf16 under fp8 or fp4 */
     int64_t decoder_sequence; /* tokens of T5's decoder; only for T5; 0: same as sequence */
+    int64_t unit_parameters;  /* FSDP: the least of a unit, made of modules from the smallest up; 0: layers are units */
     bool divided_checkpoints; /* full recompute: a layer's input is divided by t, whatever else is */
     bool sequence_parallel;   /* activations outside the matrices are also divided by t */
     bool keeps_gathered;      /* inputs gathered by sequence parallelism are kept for the backward pass */
