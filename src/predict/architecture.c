@@ -26,12 +26,6 @@ struct architecture architecture_of(enum architecture_family family)
     return a;
 }
 
-static void fill_integer(int64_t *field, int64_t value)
-{
-    if (*field == 0)
-        *field = value;
-}
-
 /* Counts layers by kind, unless a pattern has done so already. */
 static void fill_layers(struct architecture *a)
 {

@@ -164,6 +164,12 @@ struct architecture architecture_of(enum architecture_family family);
  * zero where it may not be, or absurdly large, or if heads, patches and experts are inconsistent. */
 int architecture_complete(struct architecture *a, struct error *e);
 
+/* Gives a number its default where it is 0, so not given. */
+static inline void fill_integer(int64_t *number, int64_t value)
+{
+    *number = *number ? *number : value;
+}
+
 /* The functions below take an architecture completed by architecture_complete. */
 
 /* Returns whether the head has logits of the vocabulary, rather than of `classes` once per sequence. */

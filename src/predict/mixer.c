@@ -22,12 +22,6 @@ static struct widths widths_of(const struct architecture *a)
     return w;
 }
 
-static void fill_integer(int64_t *field, int64_t value)
-{
-    if (*field == 0)
-        *field = value;
-}
-
 void mixer_fill(struct architecture *a)
 {
     static const struct {

@@ -9,12 +9,6 @@
 
 #define WORLD_MOST 1e8
 
-static void fill_integer(int64_t *field, int64_t value)
-{
-    if (*field == 0)
-        *field = value;
-}
-
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
