@@ -10,32 +10,6 @@ static bool is_positive(double x)
     return x > 0 && isfinite(x);
 }
 
-int memory_line_fit(const double *micro_batch, const double *bytes, size_t count, struct memory_line *out,
-                    struct error *e)
-{
-    double mean_x = 0, mean_y = 0, xx = 0, xy = 0, n = (double)count;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_positive(micro_batch[i]) || !is_positive(bytes[i]))
-            return error_set(e, ERROR_FAILED, "no line passes through %g bytes at micro-batch size %g", bytes[i],
-                             micro_batch[i]);
-        mean_x += micro_batch[i] / n;
-        mean_y += bytes[i] / n;
-    }
-    for (size_t i = 0; i < count; i++) {
-        xx += (micro_batch[i] - mean_x) * (micro_batch[i] - mean_x);
-        xy += (micro_batch[i] - mean_x) * (bytes[i] - mean_y);
-    }
-    if (!is_positive(xx) || !is_positive(xy / xx))
-        return error_set(e, ERROR_FAILED, "%zu runs do not determine a slope of memory over micro-batch size", count);
-    *out = (struct memory_line){.base_bytes = mean_y - xy / xx * mean_x, .bytes_per_sample = xy / xx};
-    return 0;
-}
-
-double memory_line_bytes(const struct memory_line *line, double micro_batch)
-{
-    return line->base_bytes + line->bytes_per_sample * micro_batch;
-}
-
 /* The median of measured seconds over those of the peak, or over those predicted. */
 static double median_ratio(const struct timed_run *runs, size_t count, bool of_peak)
 {

@@ -1,22 +1,10 @@
-/* Baselines to compare the model with: a line through measured memory, and a constant MFU. Pure. */
+/* A baseline to compare the model with: a constant MFU. Pure. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "util/error.h"
-
-/* Memory of a run as base + slope · micro-batch size. Two runs that differ in nothing else determine it. */
-struct memory_line {
-    double base_bytes, bytes_per_sample;
-};
-
-/* Least squares. -1 (ERROR_FAILED), `out` untouched, if there are no two different sizes, memory does not grow with
- * the size, or a number is not finite and positive. */
-int memory_line_fit(const double *micro_batch, const double *bytes, size_t count, struct memory_line *out,
-                    struct error *e);
-
-double memory_line_bytes(const struct memory_line *line, double micro_batch);
 
 /* A run; arrays of them are in the order in which they ran. */
 struct timed_run {

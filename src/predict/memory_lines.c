@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/baseline.h"
 #include "util/hash.h"
 #include "util/memory.h"
 
@@ -14,8 +13,6 @@ struct class_points {
     uint64_t class;
     size_t count; /* measurements added; 0: the slot is free */
     double micro_batch[MEMORY_LINE_POINTS], bytes[MEMORY_LINE_POINTS];
-    struct memory_line line;
-    bool has_line;
 };
 
 struct memory_lines {
@@ -68,29 +65,32 @@ static size_t slot_of(const struct memory_lines *l, uint64_t class)
 void memory_lines_add(struct memory_lines *l, uint64_t class, double micro_batch, double bytes)
 {
     struct class_points *c = &l->slots[slot_of(l, class)];
-    struct error ignored;
     if (c->count == 0 && l->used == MEMORY_LINES_MOST)
         return;
     l->used += c->count == 0;
     c->class = class;
     c->micro_batch[c->count % MEMORY_LINE_POINTS] = micro_batch;
     c->bytes[c->count++ % MEMORY_LINE_POINTS] = bytes;
-    size_t kept = c->count < MEMORY_LINE_POINTS ? c->count : MEMORY_LINE_POINTS;
-    c->has_line = memory_line_fit(c->micro_batch, c->bytes, kept, &c->line, &ignored) == 0 && c->line.base_bytes >= 0;
 }
 
 bool memory_lines_bytes(const struct memory_lines *l, uint64_t class, double micro_batch, double *bytes)
 {
     const struct class_points *c = &l->slots[slot_of(l, class)];
-    double smallest = INFINITY, largest = 0;
-    if (c->count == 0 || !c->has_line)
-        return false;
-    for (size_t i = 0; i < c->count && i < MEMORY_LINE_POINTS; i++) {
+    const size_t count = c->count < MEMORY_LINE_POINTS ? c->count : MEMORY_LINE_POINTS;
+    double smallest = INFINITY, largest = 0, mean_x = 0, mean_y = 0, xx = 0, xy = 0;
+    for (size_t i = 0; i < count; i++) {
         smallest = fmin(smallest, c->micro_batch[i]);
         largest = fmax(largest, c->micro_batch[i]);
+        mean_x += c->micro_batch[i] / (double)count;
+        mean_y += c->bytes[i] / (double)count;
     }
-    if (micro_batch < smallest / 2 || micro_batch > 2 * largest)
+    for (size_t i = 0; i < count; i++) {
+        xx += (c->micro_batch[i] - mean_x) * (c->micro_batch[i] - mean_x);
+        xy += (c->micro_batch[i] - mean_x) * (c->bytes[i] - mean_y);
+    }
+    const double slope = xy / xx, base = mean_y - slope * mean_x;
+    if (!(slope > 0 && isfinite(slope) && base >= 0) || micro_batch < smallest / 2 || micro_batch > 2 * largest)
         return false;
-    *bytes = memory_line_bytes(&c->line, micro_batch);
+    *bytes = base + slope * micro_batch;
     return true;
 }

@@ -1,5 +1,5 @@
-/* Lines of measured memory over the micro-batch (baseline.h), one for each class of combinations that differ only in
- * the micro-batch. The line through two runs takes precedence over the model in its range: from half of the smallest to
+/* Lines of measured memory over the micro-batch, by least squares: one for each class of combinations that differ in
+ * nothing else. The line through two runs takes precedence over the model in its range: from half of the smallest to
  * twice the largest measured micro-batch, and within the model's interval, so that scattered runs cannot lead far away.
  * On nanotron's published runs, the third and later micro-batches of a class are off by 10.3 % on average instead of
  * 11.2 % (tests/unit/test_predict_memory_lines.c). Pure. */

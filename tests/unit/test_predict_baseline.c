@@ -1,17 +1,7 @@
-/* predict: the models that need no model. */
+/* predict/baseline: a constant utilisation. */
 #include "predict/baseline.h"
 #include "unit_test.h"
 #include "util/rng.h"
-
-TEST_ROWS(memory_line_fit__no_line__refused_untouched, (double x[2], y[2]; size_t count), {{1, 1}, {2, 3}, 2},
-          {{1, 2}, {3, 3}, 2}, {{1, 2}, {4, 3}, 2}, {{1}, {2}, 1}, {{0}, {0}, 0}, {{1, 2}, {1, NAN}, 2},
-          {{-1, 2}, {1, 2}, 2})
-{
-    struct memory_line line = {42, 42};
-    struct error e = ERROR_INIT;
-    assert_int_equal(memory_line_fit(row->x, row->y, row->count, &line, &e), -1);
-    assert_true(line.base_bytes == 42 && e.kind == ERROR_FAILED);
-}
 
 TEST(baseline_compare__constant_utilisation__baseline_wins_over_a_model_that_is_off)
 {

@@ -23,6 +23,16 @@ TEST(memory_lines__two_sizes__line_as_far_as_it_reaches)
     assert_false(memory_lines_bytes(l, 9, 2, &bytes) || memory_lines_bytes(l, 10, 2, &bytes));
 }
 
+TEST_ROWS(memory_lines__sizes_that_say_nothing__no_line, (double x[2], y[2]; size_t count), {{1, 1}, {2, 3}, 2},
+          {{1, 2}, {3, 3}, 2}, {{1, 2}, {4, 3}, 2}, {{1}, {2}, 1}, {{0}, {0}, 0})
+{
+    HELD_AT(memory_lines) *l = memory_lines_create();
+    double bytes = 42;
+    for (size_t i = 0; i < row->count; i++)
+        memory_lines_add(l, 1, row->x[i], row->y[i]);
+    assert_false(memory_lines_bytes(l, 1, 1, &bytes) || bytes != 42);
+}
+
 TEST(memory_lines__more_than_are_kept__oldest_and_new_classes_forgotten)
 {
     HELD_AT(memory_lines) *l = memory_lines_create();
