@@ -60,93 +60,55 @@ static bool number_of(const struct toml_node *node, double *out)
     return node->kind == NODE_FLOAT || node->kind == NODE_INT || node->kind == NODE_BOOL;
 }
 
-static int read_table(const struct toml_node *table, bool is_time, struct framework *f, struct error *e)
+static void read_table(const struct toml_node *table, bool is_time, struct framework *f)
 {
     for (size_t i = 0; table && i < table->child_count; i++) {
         const struct toml_node *node = &table->children[i];
         double value;
-        if (is_time && node->kind == NODE_STRING && strcmp(node->key, "compared_on") == 0) {
+        if (is_time && node->kind == NODE_STRING && strcmp(node->key, "compared_on") == 0)
             f->compared_on = xstrdup(node->text);
-            continue;
-        }
-        if (!number_of(node, &value) || !coefficient_set(f, is_time, node->key, value))
-            return error_set(e, ERROR_FAILED, "line %d: there is no coefficient \"%s\", or its value is not a number",
-                             node->key_line, node->key);
+        else if (!number_of(node, &value) || !coefficient_set(f, is_time, node->key, value))
+            abort();
     }
-    return 0;
 }
 
-/* Overrides `f` with the predictions' part of `text`; `*any` says whether there is one. */
-static int read_profile(const char *text, struct framework *f, bool *any, struct error *e)
+/* Overrides `f` with the predictions' part of a profile. False: it has none. */
+static bool read_profile(const char *text, struct framework *f)
 {
     struct toml_fault fault;
     struct toml_node *root;
     /* Its tables are the last ones: what stands before them, most of a profile, need not be parsed. */
     const char *memory = strstr(text, "[predict.memory]"), *time = strstr(text, "[predict.time]");
     const char *part = !memory || (time && time < memory) ? time : memory;
-    *any = part;
     if (!part)
-        return 0;
-    if (toml_parse(part, strlen(part), &root, &fault) < 0) {
-        error_set(e, ERROR_FAILED, "line %d: %s", fault.line, fault.message);
-        free(fault.message);
-        return -1;
-    }
+        return false;
+    if (toml_parse(part, strlen(part), &root, &fault) < 0)
+        abort();
     const struct toml_node *predict = toml_child(root, "predict");
-    int rc = read_table(toml_child(predict, "memory"), false, f, e);
-    if (rc == 0)
-        rc = read_table(toml_child(predict, "time"), true, f, e);
+    read_table(toml_child(predict, "memory"), false, f);
+    read_table(toml_child(predict, "time"), true, f);
     toml_free(root);
-    return rc;
-}
-
-static void keep_nominal(struct framework *f)
-{
     memcpy(f->memory.nominal, f->memory.weights, sizeof f->memory.nominal);
     memcpy(f->time.nominal, f->time.weights, sizeof f->time.nominal);
+    return true;
 }
 
 #define BASE_PROFILE "profiles/predict.toml"
 
-static int read_base(struct framework *base, struct error *e)
+void framework_set_read(struct framework_set *out)
 {
-    bool any;
-    *base = (struct framework){.name = ""};
+    *out = (struct framework_set){.base.name = ""};
     for (int i = 0; i < MEMORY_TERM_COUNT; i++)
-        base->memory.weights[i] = 1;
-    if (read_profile(embedded_text(BASE_PROFILE), base, &any, e) < 0)
-        return error_context(e, "%s", BASE_PROFILE);
-    keep_nominal(base);
-    base->memory.calibrated = base->time.calibrated = false;
-    return 0;
-}
-
-static int add_framework(struct framework_set *s, const struct embedded_file *file, struct error *e)
-{
-    struct framework f = s->base;
-    bool any;
-    if (read_profile(file->text, &f, &any, e) < 0)
-        return error_context(e, "the coefficients of %s", file->name);
-    if (!any)
-        return 0;
-    keep_nominal(&f);
-    f.name = embedded_stem(file);
-    *array_add(s->items, s->count) = f;
-    return 0;
-}
-
-int framework_set_read(struct framework_set *out, struct error *e)
-{
-    struct framework_set s = {.count = 0};
-    int rc = read_base(&s.base, e);
-    for (const struct embedded_file *f = NULL; rc == 0 && (f = embedded_next("profiles/", f));)
-        if (strcmp(f->name, BASE_PROFILE) != 0)
-            rc = add_framework(&s, f, e);
-    if (rc < 0)
-        framework_set_free(&s);
-    else
-        *out = s;
-    return rc;
+        out->base.memory.weights[i] = 1;
+    read_profile(embedded_text(BASE_PROFILE), &out->base);
+    out->base.memory.calibrated = out->base.time.calibrated = false;
+    for (const struct embedded_file *file = NULL; (file = embedded_next("profiles/", file));) {
+        struct framework f = out->base;
+        if (strcmp(file->name, BASE_PROFILE) == 0 || !read_profile(file->text, &f))
+            continue;
+        f.name = embedded_stem(file);
+        *array_add(out->items, out->count) = f;
+    }
 }
 
 void framework_set_free(struct framework_set *s)

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "util/error.h"
 #include "util/suggest.h"
 
 /* The terms: MEMORY_id, TIME_id and their names. */
@@ -178,11 +177,12 @@ bool coefficient_set(struct framework *f, bool is_time, const char *name, double
 struct suggestion coefficient_suggest(bool is_time, const char *name);
 
 /* The frameworks of the embedded profiles, in byte order of their files: deepspeed, fsdp, fsdp2, gpt-neox, hf-trainer,
- * internevo, maxtext, megatron-distopt, megatron, nanotron, picotron, torch-ddp, torchtitan, torchtune, trainer. */
+ * internevo, maxtext, megatron-distopt, megatron, nanotron, picotron, torch-ddp, torchtitan, torchtune, trainer. A
+ * mistake in one is a mistake of the program, which ends there. */
 struct framework_set {
     struct framework *items;
     size_t count;
     struct framework base; /* predict.toml only: for a framework about which nothing is known */
 };
-int framework_set_read(struct framework_set *out, struct error *e);
+void framework_set_read(struct framework_set *out);
 void framework_set_free(struct framework_set *s);

@@ -391,11 +391,8 @@ static void take_evidence(struct predictor *p)
 
 int predictor_create(const struct predictor_options *options, struct predictor **out, struct error *e)
 {
-    struct framework_set priors;
-    if (framework_set_read(&priors, e) < 0)
-        return -1;
     struct predictor *p = xcalloc(1, sizeof *p);
-    p->priors = priors;
+    framework_set_read(&p->priors);
     p->options = *options;
     if (!p->options.framework)
         p->options.framework = default_framework(p);

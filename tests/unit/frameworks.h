@@ -7,7 +7,8 @@
 static const struct framework_set *frameworks(void)
 {
     static struct framework_set set;
-    FAIL_IF(set.count == 0 && framework_set_read(&set, &e) < 0);
+    if (set.count == 0)
+        framework_set_read(&set);
     return &set;
 }
 
