@@ -3,12 +3,212 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
+#include "compare/comparison.h"
+#include "compare/ratios.h"
 #include "page/sections.h"
+#include "report/hint.h"
+#include "report/job_command.h"
 #include "report/saying.h"
+#include "results/best.h"
+#include "results/conditions.h"
+#include "results/failure_causes.h"
+#include "results/status.h"
 #include "util/clock.h"
 #include "util/embedded.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/shell.h"
+
+/* --- overview --- */
+
+/* "Search by random: 5 trials, 5 ok, 0 stopped early, 0 failed. It ended: max_trials: 5 trials were made." */
+void html_add_search(struct buffer *out, const struct cJSON *search, long long pending, const char *file,
+                     const char *database)
+{
+    static const char *const names[] = {"ok", "stopped_early", "failed"}, *const titles[] = {"ok", "stopped early",
+                                                                                             "failed"};
+    const char *ended = json_text_of(search, "why_it_ended");
+    const int64_t trials = json_count_of(search, "trials_made");
+    int64_t open = trials, to_come = json_count_of(search, "trials_to_come");
+    if (!search)
+        return;
+    html_name(out, "Search by ", json_text_of(search, "strategy"), ": ");
+    buffer_add_count(out, trials, "trial");
+    for (size_t i = 0; i < LENGTH(names); i++) {
+        buffer_printf(out, ", %lld %s", (long long)json_count_of(search, names[i]), titles[i]);
+        open -= json_count_of(search, names[i]);
+    }
+    if (open > 0)
+        buffer_printf(out, ", %lld open", (long long)open);
+    buffer_add_text(out, ". ");
+    if (ended) {
+        html_text(out, "It ended: ", ended, ".");
+        if (pending > 0) {
+            OWNED_BUFFER command = BUFFER_INIT;
+            buffer_add_char(out, ' ');
+            buffer_add_count(out, pending, "pending job");
+            buffer_add_text(out, " will not run: <code>");
+            hint_add_rest_of_search(&command, json_text_of(search, "lifting"), file, database);
+            html_text(out, "", buffer_text(&command), "</code> " HINT_REST_OF_SEARCH ".");
+        }
+    } else if (to_come >= 0) {
+        buffer_printf(out, "At most %lld more to come, of %lld pending.",
+                      to_come < pending ? (long long)to_come : pending, pending);
+    }
+}
+
+static int html_overview(struct html_page *p, struct error *e)
+{
+    const struct html_data *d = p->data;
+    OWNED_JSON *search = NULL;
+    if (html_add_document(&p->out, p->db, "sought", VALUES(sql_text(d->file)), e) < 0 ||
+        status_search_read(p->db, d->sweep_id, &search, e) < 0)
+        return -1;
+    if (search) {
+        buffer_add_text(&p->out, "<p id=search>");
+        html_add_search(&p->out, search, d->counts[HTML_PENDING], d->file, p->database);
+        buffer_add_text(&p->out, "</p>\n");
+    }
+    const bool ended = json_text_of(search, "why_it_ended");
+    return html_add_document(&p->out, p->db, "cards", VALUES(sql_int(ended)), e) < 0
+               ? -1
+               : html_add_document(&p->out, p->db, "remarks", NO_VALUES, e);
+}
+
+/* --- winner --- */
+
+#define GROUPS_MOST 100
+
+/* Adds how a winner is run, unless it is not on this page. */
+static int add_run(struct html_page *p, cJSON *winner, struct error *e)
+{
+    const int64_t job = json_count_of(winner, "job");
+    const long row = html_row_of(p->data, job);
+    struct job_launch l;
+    if (row < 0)
+        return 0;
+    if (job_launch_read(p->db, job, &l, e) < 0)
+        return -1;
+    job_command_train(&l);
+    OWNED char *line = l.command[0] ? job_command_line(&l, false) : NULL, *redacted = job_command_redacted(&l);
+    OWNED_BUFFER best = BUFFER_INIT;
+    buffer_add_text(&best, "meshsweep best");
+    hint_add_db(&best, p->database);
+    buffer_add_text(&best, " --group ");
+    shell_add_word(&best, json_text_or(winner, "group", ""));
+    JSON_ADD(winner, JSON_COUNT("row", row), JSON_TEXT("line", line), JSON_TEXT("redacted", redacted),
+             JSON_TEXT("elsewhere", l.measured_elsewhere), JSON_TEXT("best", buffer_text(&best)));
+    job_launch_free(&l);
+    return 0;
+}
+
+/* Adds a winner to each group of configurations that compete. */
+static int add_groups(struct html_page *p, cJSON *parts, struct error *e)
+{
+    struct best best = {NULL, NULL};
+    int rc = best_read(p->db, NULL, &best, e);
+    if (rc == 0 && best_job(&best) >= 0)
+        json_take_members(parts, cJSON_GetObjectItemCaseSensitive(best.beside, "groups"));
+    best_free(&best);
+    return rc;
+}
+
+static int add_winner(struct html_page *p, cJSON *parts, struct error *e)
+{
+    const struct html_job *best = &p->data->jobs[p->data->best];
+    cJSON *pareto = NULL;
+    JSON_ITEM(cJSON_AddArrayToObject(parts, "groups"), JSON_COUNT("job", best->id),
+              JSON_REAL("value", best->objective));
+    const int rc = pareto_read(p->db, &pareto, e);
+    cJSON_AddItemToObject(parts, "pareto", pareto);
+    return rc;
+}
+
+static int read_parts(struct html_page *p, cJSON *parts, struct error *e)
+{
+    const struct html_data *d = p->data;
+    const bool compete = d->competition.replicates || d->competition.groups;
+    OWNED_JSON *unranked = cJSON_CreateObject();
+    cJSON *leads = NULL, *winner;
+    int shown = 0, rc = unranked_read(p->db, d->objective, unranked, parts, e);
+    if (rc < 0 || (!compete && d->best < 0))
+        return rc;
+    if (leads_read(p->db, d->objective, d->maximise, &d->competition, &leads, e) < 0)
+        return -1;
+    cJSON_AddItemToObject(parts, "leads", leads);
+    rc = compete ? add_groups(p, parts, e) : add_winner(p, parts, e);
+    cJSON_ArrayForEach(winner, cJSON_GetObjectItemCaseSensitive(parts, "groups")) if (rc == 0 && shown++ < GROUPS_MOST)
+        rc = add_run(p, winner, e);
+    return rc;
+}
+
+static int html_winner(struct html_page *p, struct error *e)
+{
+    OWNED_JSON *parts = cJSON_CreateObject();
+    if (p->data->objective && read_parts(p, parts, e) < 0)
+        return -1;
+    OWNED char *text = cJSON_PrintUnformatted(parts);
+    return html_add_document(&p->out, p->db, "winner", VALUES(sql_text(text)), e);
+}
+
+/* --- effects --- */
+
+static int say_effects(struct db *db, const struct html_data *d, struct db *said, struct error *e)
+{
+    const char *keys[EFFECTS_KEYS_MOST];
+    if (db_run(said, "INSERT INTO asked (metric, unit, maximise, least) VALUES (?, ?, ?, ?)",
+               VALUES(sql_text(d->objective), sql_text(d->unit), sql_int(d->maximise), sql_int(RATIOS_LEAST)), e) < 0)
+        return -1;
+    return key_effects_read(db, d->objective, keys, html_effect_keys(d, keys, EFFECTS_KEYS_MOST), said, e);
+}
+
+int html_rank_keys(struct db *db, struct db *said, struct error *e)
+{
+    struct html_data d = {0};
+    /* One transaction: a runner may be at work. */
+    if (db_read_begin(db, e) < 0)
+        return -1;
+    int rc = html_data_read(db, &d, e);
+    if (rc == 0)
+        rc = d.objective ? say_effects(db, &d, said, e)
+                         : error_set(e, ERROR_USAGE,
+                                     "--rank: the sweep has no objective; add objective = \"max:METRIC\" or "
+                                     "\"min:METRIC\" under [sweep]");
+    db_read_end(db);
+    html_data_free(&d);
+    return rc;
+}
+
+static int html_effects(struct html_page *p, struct error *e)
+{
+    struct db *said = NULL;
+    int rc = saying_open("sql/comparisons.sql", &said, e);
+    if (rc == 0)
+        rc = html_add_functions(said, e);
+    if (rc == 0 && p->data->objective)
+        rc = say_effects(p->db, p->data, said, e);
+    if (rc == 0)
+        rc = html_add_document(&p->out, said, "effects", NO_VALUES, e);
+    db_close(said);
+    return rc;
+}
+
+/* --- failures --- */
+
+static int html_failures(struct html_page *p, struct error *e)
+{
+    struct failure_causes causes;
+    if (failure_causes_read(p->db, p->data->sweep_id, 0, &causes, e) < 0)
+        return -1;
+    OWNED char *list = cJSON_PrintUnformatted(causes.list), *words = cJSON_PrintUnformatted(causes.words);
+    failure_causes_free(&causes);
+    return html_add_document(&p->out, p->db, "failures",
+                             VALUES(sql_text(list), sql_text(words), sql_int(causes.others)), e);
+}
+
+/* --- the page --- */
 
 static const struct {
     const char *id, *title;

@@ -51,26 +51,6 @@ void html_add_number(struct buffer *out, double value);
 /* 3 significant digits with the largest binary prefix: "16 MiB", "9.22 MiB". Returns `out`. */
 const char *html_size(double bytes, char out[HTML_SIZE_BYTES]);
 
-/* Rows in one table; if there are more, figures_end() says so. */
-#define FIGURES_MOST 250
-
-struct figures_column {
-    const char *title, *unit; /* title "": the corner above row titles; unit NULL or "": none */
-};
-
-/* Begins a closed "<details>" with the table "CAPTION, as a table", up to "<tbody>". Each row begins with figures_job()
- * or "<tr>". */
-void figures_begin(struct buffer *out, const char *caption, const struct figures_column *columns, size_t count);
-
-/* "<tr>" and the cell of a job, with a link to it. */
-void figures_job(struct buffer *out, int64_t job);
-
-/* A cell with a number; NaN: empty. */
-void figures_number(struct buffer *out, double value);
-
-/* Ends the table, which has `shown` of `all` rows; `where_others` completes the sentence about the others. */
-void figures_end(struct buffer *out, size_t shown, size_t all, const char *where_others);
-
 /* --- what they are made from: the jobs of the current sweep, column by column --- */
 
 /* Jobs on a page; with more, the page says how many it shows. */
@@ -172,7 +152,7 @@ struct html_page {
 
 typedef int html_section(struct html_page *p, struct error *e);
 
-html_section html_overview, html_winner, html_jobs, html_heat, html_effects, html_failures, html_curves;
+html_section html_jobs, html_heat, html_curves;
 
 /* A section that sql/page/NAME.sql makes (document.c), with report/saying.h's functions. */
 int html_add_document(struct buffer *out, struct db *db, const char *name, struct sql_values values, struct error *e);
@@ -191,7 +171,7 @@ int html_add_tables(struct html_page *p, struct error *e);
 void html_drop_tables(struct db *db);
 
 /* JSON for the page's script: the jobs as columns, their curves, their details. */
-html_section html_embed_jobs, html_embed_curves, html_embed_details;
+html_section html_embed_jobs, html_embed_details;
 
 /* "<p class=none>" with one sentence. */
 void html_add_none(struct buffer *out, const char *sentence);

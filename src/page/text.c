@@ -173,38 +173,6 @@ void html_add_stride_note(struct buffer *out, size_t count)
         buffer_printf(out, "<p class=note>There are %zu; one in %zu is drawn.</p>\n", count, stride);
 }
 
-void figures_begin(struct buffer *out, const char *caption, const struct figures_column *columns, size_t count)
-{
-    html_text(out, "<details class=figures><summary>", caption,
-              ", as a table</summary><div class=scroll tabindex=0><table class=plain><thead><tr>");
-    for (size_t i = 0; i < count; i++) {
-        html_name(out, columns[i].title[0] ? "<th scope=col>" : "<td>", columns[i].title, "");
-        if (columns[i].unit && columns[i].unit[0])
-            html_name(out, " (", columns[i].unit, ")");
-    }
-    buffer_add_text(out, "</thead><tbody>\n");
-}
-
-void figures_job(struct buffer *out, int64_t job)
-{
-    buffer_printf(out, "<tr><td><a href=\"#j%lld\">%lld</a>", (long long)job, (long long)job);
-}
-
-void figures_number(struct buffer *out, double value)
-{
-    buffer_add_text(out, "<td class=n>");
-    if (!isnan(value))
-        html_add_number(out, value);
-}
-
-void figures_end(struct buffer *out, size_t shown, size_t all, const char *where_others)
-{
-    buffer_add_text(out, "</tbody></table></div>");
-    if (shown < all)
-        buffer_printf(out, "<p class=note>%zu of %zu %s</p>", shown, all, where_others);
-    buffer_add_text(out, "</details>\n");
-}
-
 /* --- as functions of SQL --- */
 
 static const char *text_of(const struct sql_value *v)
