@@ -8,8 +8,8 @@
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "commands/commands.h"
-#include "compare/before_after.h"
 #include "compare/comparison.h"
+#include "compare/slowdown.h"
 #include "database/function.h"
 #include "database/open.h"
 #include "files/document.h"
@@ -20,9 +20,11 @@
 #include "results/job_record.h"
 #include "results/json.h"
 #include "results/query.h"
+#include "util/embedded.h"
 #include "util/memory.h"
 #include "util/parse.h"
 #include "util/quantile.h"
+#include "util/string_list.h"
 
 #define LOG_MOST (16 << 20)
 #define LINES_LISTED 5
@@ -311,17 +313,218 @@ static int print_lines(struct db *said, const char *view, const char *order, con
     return output_people(&out, e);
 }
 
-/* --- two databases --- */
+/* --- two databases: the jobs that they have in common, before and now --- */
 
-static int print_change(struct db *said, const struct compare_options *o, struct error *e)
+#define KEY_BYTES 16
+
+/* The jobs of the two current sweeps by job key. All their successful attempts count, each with its summary, whether or
+ * not they meet [sweep] subject_to. */
+struct before_after {
+    const struct compare_options *options;
+    char *const *paths;
+    struct db *before, *now, *said;
+    struct compared_metric metric; /* by default the objective of the later sweep */
+    double limit;                  /* the slowdown to detect, as a ratio above 1 */
+};
+
+static void close_before_after(struct before_after *c)
+{
+    store_close(c->said);
+    store_close(c->now);
+    store_close(c->before);
+    free_all(c->metric.name, c->metric.unit);
+}
+
+static int read_metric(struct before_after *c, struct error *e)
+{
+    const char *metric = c->options->metric;
+    if (compared_metric_read(c->now, "the second database", metric, &c->metric, e) < 0)
+        return -1;
+    return c->metric.has_direction
+               ? 0
+               : error_set(e, ERROR_USAGE,
+                           "--metric %s: its direction is not known; set better = \"min\" or \"max\" under "
+                           "[%smetrics.%s]",
+                           metric, c->metric.is_derived ? "" : "job.", metric);
+}
+
+/* Both statements have a row. */
+static int check_part(const struct stmt *before, const struct stmt *now, const char *metric, struct error *e)
+{
+    const char *was = stmt_is_null(before, 1) ? "" : stmt_text(before, 1),
+               *is = stmt_is_null(now, 1) ? "" : stmt_text(now, 1);
+    if (strcmp(was, is) == 0)
+        return 0;
+    return error_set(e, ERROR_USAGE,
+                     "%s: its %s was \"%s\" and is now \"%s\", so the databases cannot be compared; run the newer "
+                     "sweep file on the earlier one, which makes its numbers anew",
+                     metric, stmt_text(now, 0), was, is);
+}
+
+static int check_definition(const struct before_after *c, struct error *e)
+{
+    OWNED_STMT *was = NULL, *is = NULL;
+    const char *parts = embedded_text("src/compare/definition_parts.sql");
+    int rc = db_query(c->before, parts, VALUES(sql_text(c->metric.name)), &was, e);
+    if (rc == 0)
+        rc = db_query(c->now, parts, VALUES(sql_text(c->metric.name)), &is, e);
+    while (rc == 0 && stmt_next(was, e) > 0 && stmt_next(is, e) > 0)
+        rc = check_part(was, is, c->metric.name, e);
+    return rc;
+}
+
+static int place_groups(struct db *out, struct error *e)
+{
+    OWNED_LIST values = STRING_LIST_INIT;
+    int rc = db_query_texts(out, "SELECT DISTINCT value FROM member", NO_VALUES, &values, e);
+    string_list_sort_values(&values);
+    for (size_t i = 0; rc == 0 && i < values.count; i++)
+        rc = db_run(out, "INSERT INTO group_place (value) VALUES (?)", VALUES(sql_text(values.items[i])), e);
+    return rc;
+}
+
+static int read_members(const struct before_after *c, struct error *e)
+{
+    const char *by = c->options->by;
+    if (!by)
+        return 0;
+    OWNED_STMT *s = NULL;
+    OWNED char *columns = xasprintf("job,%s", by);
+    const struct result_query q = {.columns = columns, .columns_option = "--by"};
+    int rc = result_query_open(c->now, &q, &s, e);
+    if (rc == 0 && stmt_column_count(s) != 2)
+        rc = error_set(e, ERROR_USAGE, "--by %s: give one key", by);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0)
+        rc = db_run(c->said, "INSERT INTO member VALUES (?, ?, ?)",
+                    VALUES(sql_int(stmt_int(s, 0)), sql_text(stmt_is_null(s, 1) ? "" : stmt_text(s, 1)),
+                           sql_int(stmt_type(s, 1) == COLUMN_TEXT)),
+                    e);
+    if (rc == 0)
+        rc = db_exec(c->said,
+                     "UPDATE member SET value = json_quote(value) WHERE is_text"
+                     " AND value IN (SELECT value FROM member WHERE NOT is_text)",
+                     e);
+    return rc < 0 ? -1 : place_groups(c->said, e);
+}
+
+/* Adds the job whose first row `s` is at, and goes to the next job's. A row per successful attempt. */
+static int add_side(const struct before_after *c, struct stmt *s, bool is_now, struct error *e)
+{
+    unsigned char key[KEY_BYTES];
+    struct slowdown_runs runs = {0};
+    const int64_t id = stmt_int(s, 1), ok = stmt_int(s, 2), breaches = stmt_int(s, 4);
+    int rc = 1;
+    memcpy(key, stmt_hash(s, 0), KEY_BYTES);
+    for (; rc > 0 && memcmp(key, stmt_hash(s, 0), KEY_BYTES) == 0; rc = stmt_next(s, e)) {
+        double value = stmt_double_or_nan(s, 3), cost = c->metric.maximise ? 1 / value : value;
+        if (ok && cost > 0 && isfinite(cost))
+            slowdown_add_run(&runs, cost);
+    }
+    if (rc >= 0 && db_run(c->said, "INSERT INTO side VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                          VALUES(sql_blob(key, KEY_BYTES), sql_int(is_now), sql_int(id), sql_int(ok), sql_int(breaches),
+                                 sql_int((int64_t)runs.count), sql_real(runs.mean), sql_real(runs.squares)),
+                          e) < 0)
+        return -1;
+    return rc;
+}
+
+static int read_side(const struct before_after *c, bool is_now, struct error *e)
+{
+    OWNED_STMT *s = NULL;
+    int rc = db_query(is_now ? c->now : c->before, embedded_text("src/compare/counted_values.sql"),
+                      VALUES(sql_text(c->metric.name)), &s, e) < 0
+                 ? -1
+                 : stmt_next(s, e);
+    while (rc > 0)
+        rc = add_side(c, s, is_now, e);
+    return rc;
+}
+
+static int check_common(const struct before_after *c, struct error *e)
+{
+    OWNED char *why = NULL;
+    if (db_query_text(c->said, "SELECT why FROM nothing_common", NO_VALUES, &why, e) < 0)
+        return -1;
+    return why ? error_set(e, ERROR_NOTHING, "%s", why) : 0;
+}
+
+static int add_judged(struct db *out, const struct stmt *s, const struct slowdown *x, struct error *e)
+{
+    static const char *const names[] =
+        {[SLOWDOWN_NONE] = "not slower", [SLOWDOWN_FOUND] = "slower", [SLOWDOWN_UNKNOWN] = "too few repeats"};
+    return db_run(out, "INSERT INTO judged VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_int(stmt_int(s, 0)), sql_text(stmt_is_null(s, 1) ? NULL : stmt_text(s, 1)),
+                         sql_int((int64_t)x->jobs), sql_real(x->ratio), sql_finite(x->least), sql_finite(x->most),
+                         sql_real(x->repeats), sql_text(names[x->verdict]), sql_positive(x->repeats_wanted)),
+                  e);
+}
+
+static struct slowdown_runs runs_at(const struct stmt *s, int column)
+{
+    return (struct slowdown_runs){(size_t)stmt_int(s, column), stmt_double(s, column + 1), stmt_double(s, column + 2)};
+}
+
+static int judge_groups(const struct before_after *c, struct error *e)
+{
+    static const char sql[] =
+        "SELECT place, nullif(value, ''), lead(place) OVER (ORDER BY place, job), runs_before, mean_before,"
+        " squares_before, runs, mean, squares FROM measured ORDER BY place, job";
+    OWNED struct slowdown_job *jobs = NULL;
+    OWNED_STMT *s = NULL;
+    size_t count = 0;
+    int64_t groups;
+    int rc = db_query_int(c->said, "SELECT count(DISTINCT place) FROM measured", NO_VALUES, 0, &groups, e);
+    if (rc == 0)
+        rc = db_query(c->said, sql, NO_VALUES, &s, e);
+    while (rc == 0 && (rc = stmt_next(s, e)) > 0) {
+        rc = 0;
+        *array_add(jobs, count) = (struct slowdown_job){runs_at(s, 3), runs_at(s, 6)};
+        if (!stmt_is_null(s, 2) && stmt_int(s, 2) == stmt_int(s, 0))
+            continue;
+        const struct slowdown judged = slowdown_judge(jobs, count, c->limit, (size_t)groups);
+        rc = add_judged(c->said, s, &judged, e);
+        count = 0;
+    }
+    return rc;
+}
+
+static int add_change(const struct before_after *c, struct error *e)
+{
+    const struct compare_options *o = c->options;
+    return db_run(c->said, "INSERT INTO change VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  VALUES(sql_text(c->metric.name), sql_text(c->metric.unit), sql_int(c->metric.maximise),
+                         sql_text(o->by), sql_text(c->paths[0]), sql_text(c->paths[1]), sql_real(c->limit),
+                         sql_int(o->fail_slower != NULL), sql_real(SLOWDOWN_FALSE_ALARMS), sql_real(SLOWDOWN_MISSED)),
+                  e);
+}
+
+/* ERROR_USAGE for an unknown metric or key, a metric without a direction, or units that differ. ERROR_NOTHING if no job
+ * is in both databases, or none was measured on both sides. */
+static int read_change(struct before_after *c, struct error *e)
+{
+    /* One transaction per database, because runners may be at work. */
+    if (db_read_begin(c->before, e) < 0 || db_read_begin(c->now, e) < 0)
+        return -1;
+    const int rc = read_metric(c, e) < 0 || check_definition(c, e) < 0 || read_members(c, e) < 0 ||
+                           read_side(c, false, e) < 0 || read_side(c, true, e) < 0 || add_change(c, e) < 0 ||
+                           check_common(c, e) < 0
+                       ? -1
+                       : judge_groups(c, e);
+    db_read_end(c->now);
+    db_read_end(c->before);
+    return rc;
+}
+
+static int print_change(const struct before_after *c, struct error *e)
 {
     static const char *const parts[][2] = {{"heading", NULL},
                                            {"groups", "groups"},
                                            {"job_ratios", "job_ratios"},
                                            {"left_out", NULL},
                                            {NULL, NULL}};
-    return o->json ? print_document(said, parts, NULL, e)
-                   : print_lines(said, o->markdown ? "change_markdown" : "change_line", "part, n", NULL, e);
+    const struct compare_options *o = c->options;
+    return o->json ? print_document(c->said, parts, NULL, e)
+                   : print_lines(c->said, o->markdown ? "change_markdown" : "change_line", "part, n", NULL, e);
 }
 
 /* "5%" is the ratio 1.05. */
@@ -341,21 +544,18 @@ static int read_limit(const char *text, double *out, struct error *e)
  * cannot be decided, else STATUS_OK. -1 with `e` set on an error. */
 static int compare_databases(const struct compare_options *o, char *const words[2], struct error *e)
 {
-    OWNED_DB *before = NULL, *now = NULL, *said = NULL;
-    double limit = 1;
+    OWNED_BY(close_before_after) struct before_after c = {.options = o, .paths = words, .limit = 1};
     int64_t status = STATUS_OK;
-    if (read_limit(o->fail_slower, &limit, e) < 0 || store_open_read_only(words[0], &before, e) < 0 ||
-        store_open_read_only(words[1], &now, e) < 0 || saying_open("sql/comparisons.sql", &said, e) < 0)
+    if (read_limit(o->fail_slower, &c.limit, e) < 0 || store_open_read_only(words[0], &c.before, e) < 0 ||
+        store_open_read_only(words[1], &c.now, e) < 0 || saying_open("sql/comparisons.sql", &c.said, e) < 0 ||
+        read_change(&c, e) < 0 || print_change(&c, e) < 0)
         return -1;
-    const struct before_after_request request = {words[0], words[1], o->metric, o->by, limit, o->fail_slower != NULL};
-    int rc = before_after_read(before, now, &request, said, e);
-    if (rc == 0)
-        rc = print_change(said, o, e);
-    if (rc == 0 && o->fail_slower)
-        rc = db_query_int(said,
-                          "SELECT CASE WHEN sum(verdict = 'slower') THEN ?1 WHEN sum(verdict = 'too few repeats') THEN "
-                          "?2 END FROM judged",
-                          VALUES(sql_int(STATUS_FAILED), sql_int(STATUS_JOBS_FAILED)), STATUS_OK, &status, e);
+    const int rc =
+        db_query_int(c.said,
+                     "SELECT CASE WHEN sum(verdict = 'slower') THEN ?1 WHEN sum(verdict = 'too few repeats')"
+                     " THEN ?2 END FROM judged WHERE ?3",
+                     VALUES(sql_int(STATUS_FAILED), sql_int(STATUS_JOBS_FAILED), sql_int(o->fail_slower != NULL)),
+                     STATUS_OK, &status, e);
     return rc < 0 ? -1 : (int)status;
 }
 
