@@ -9,6 +9,19 @@
 /* The values of `--format`; NULL-terminated. */
 extern const char *const result_format_names[], *const export_format_names[];
 
+/* How and where rows are shown. */
+struct shown_rows {
+    const struct report_format *format;
+    struct render_options options;
+    const struct report_sink *sink;
+    bool has_keys; /* columns named like keys are keys, as in the views `results` and `ranking` */
+};
+
+/* Renders a statement's rows, with its columns' units and types from the database. `*count` is set to the rows read,
+ * also on failure; NULL: not wanted. */
+int statement_rows_render(struct db *db, struct stmt *s, const struct shown_rows *shown, uint64_t *count,
+                          struct error *e);
+
 /* Renders the rows and counts them. Says if columns were left out to fit `q->width`. */
 int result_output(struct db *db, const struct result_query *q, const struct report_format *format,
                   const struct report_sink *sink, uint64_t *count, struct error *e);
