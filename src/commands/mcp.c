@@ -12,6 +12,7 @@
 #include "commands/commands.h"
 #include "process/external_command.h"
 #include "process/interrupts.h"
+#include "report/saying.h"
 #include "report/text.h"
 #include "results/json.h"
 #include "util/clock.h"
@@ -52,12 +53,6 @@ static const char *name_of(const cJSON *tool)
 static bool has_right(const cJSON *tool, const char *right)
 {
     return strcmp(json_text_of(tool, "rights"), right) == 0;
-}
-
-/* What describes an argument of a tool; NULL: it has none of that name. */
-static const cJSON *argument_of(const cJSON *tool, const char *name)
-{
-    return member(member(member(member(tool, "tool"), "inputSchema"), "properties"), name);
 }
 
 /* --- the server --- */
@@ -260,78 +255,14 @@ static void list_tools(struct mcp_server *s, const cJSON *request)
 /* --- the command line of a call --- */
 
 struct command_line {
-    struct string_list options, words;
+    struct string_list words;
     char *input; /* JSON for the command to read; NULL: none */
 };
 
 static void command_line_free(struct command_line *l)
 {
-    string_list_free(&l->options);
     string_list_free(&l->words);
-    cJSON_free(l->input);
-}
-
-/* The caller's; NULL: it is neither text nor a number nor true or false. */
-static char *scalar_text(const cJSON *value)
-{
-    struct buffer b = BUFFER_INIT;
-    if (is_whole(value))
-        buffer_printf(&b, "%.0f", value->valuedouble);
-    else if (cJSON_IsNumber(value))
-        buffer_add_double(&b, value->valuedouble);
-    else if (cJSON_IsString(value))
-        buffer_add_text(&b, value->valuestring);
-    else if (cJSON_IsBool(value))
-        buffer_add_text(&b, cJSON_IsTrue(value) ? "true" : "false");
-    else
-        return NULL;
-    return buffer_take(&b);
-}
-
-/* The value stands in the same word as the option's name, so it is never another option. */
-static int add_option(struct command_line *l, bool is_flag, const cJSON *value, struct error *e)
-{
-    OWNED char *text = scalar_text(value);
-    const char *name = value->string;
-    if (is_flag ? !cJSON_IsBool(value) : !text)
-        return error_set(e, ERROR_USAGE, "`%s` is %s", name, is_flag ? "true or false" : "one value: text or a number");
-    if (!is_flag)
-        string_list_add(&l->options, xasprintf("--%s=%s", name, text));
-    else if (cJSON_IsTrue(value))
-        string_list_add(&l->options, xasprintf("--%s", name));
-    return 0;
-}
-
-static int add_number(struct command_line *l, const char *name, const cJSON *value, struct error *e)
-{
-    const double number = is_whole(value) ? value->valuedouble : 0;
-    if (number < 1)
-        return error_set(e, ERROR_USAGE, "`%s`: a job is given by its number, such as 7", name);
-    string_list_add(&l->words, xasprintf("%.0f", number));
-    return 0;
-}
-
-static void add_key(struct command_line *l, const cJSON *value)
-{
-    OWNED char *plain = scalar_text(value), *json = plain ? NULL : cJSON_PrintUnformatted(value);
-    string_list_add(&l->words, xasprintf("%s=%s", value->string, plain ? plain : json));
-}
-
-/* `type` as JSON Schema has it, `items` that of a list's; NULL: it is none. */
-static int add_operand(struct command_line *l, const char *type, const char *items, const cJSON *value, struct error *e)
-{
-    const cJSON *item;
-    int rc = 0;
-    if (items && strcmp(items, "object") == 0) {
-        cJSON_free(l->input);
-        l->input = cJSON_PrintUnformatted(value);
-    } else if (strcmp(type, "object") == 0) {
-        cJSON_ArrayForEach(item, value) add_key(l, item);
-    } else if (items && cJSON_IsArray(value)) {
-        cJSON_ArrayForEach(item, value) rc = rc < 0 ? rc : add_number(l, value->string, item, e);
-    } else
-        rc = add_number(l, value->string, value, e);
-    return rc;
+    free(l->input);
 }
 
 static int refuse_argument(const cJSON *tool, const char *name, struct error *e)
@@ -343,44 +274,26 @@ static int refuse_argument(const cJSON *tool, const char *name, struct error *e)
     return error_set(e, ERROR_USAGE, "%s has no argument `%s`%s", name_of(tool), name, suggest_hint(&meant));
 }
 
-static bool is_listed(const cJSON *list, const char *name)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) if (strcmp(item->valuestring, name) == 0) return true;
-    return false;
-}
-
-static int add_argument(const cJSON *tool, struct command_line *l, const cJSON *value, struct error *e)
-{
-    const cJSON *argument = argument_of(tool, value->string);
-    const char *type = json_text_of(argument, "type");
-    if (!argument)
-        return refuse_argument(tool, value->string, e);
-    return is_listed(member(tool, "operands"), value->string)
-               ? add_operand(l, type, json_text_of(member(argument, "items"), "type"), value, e)
-               : add_option(l, strcmp(type, "boolean") == 0, value, e);
-}
-
+/* An option's value stands in the same word as its name, so it is never another option. */
 static int make_command_line(const struct mcp_options *o, const cJSON *tool, const cJSON *arguments,
                              struct command_line *l, struct error *e)
 {
-    const cJSON *value, *required = member(member(member(tool, "tool"), "inputSchema"), "required");
-    string_list_add(&l->options, xstrdup("/proc/self/exe"));
-    string_list_add(&l->options, xstrdup(name_of(tool)));
-    cJSON_ArrayForEach(value, member(tool, "given")) string_list_add(&l->options, xstrdup(value->valuestring));
-    if (o->config && is_listed(member(tool, "files"), "config"))
-        string_list_add(&l->options, xasprintf("--config=%s", o->config));
-    if (o->db && is_listed(member(tool, "files"), "db"))
-        string_list_add(&l->options, xasprintf("--db=%s", o->db));
-    cJSON_ArrayForEach(value, arguments) if (!cJSON_IsNull(value) && add_argument(tool, l, value, e) < 0) return -1;
-    if (required && !l->words.count && !l->input)
-        return error_set(e, ERROR_USAGE, "%s wants `%s`", name_of(tool), required->child->valuestring);
-    if (l->words.count || l->input)
-        string_list_add(&l->options, xstrdup("--"));
-    for (size_t i = 0; i < l->words.count; i++)
-        string_list_add(&l->options, xstrdup(l->words.items[i]));
-    if (l->input)
-        string_list_add(&l->options, xstrdup("-"));
+    OWNED_JSON *given = cJSON_Duplicate(arguments, true), *answer = NULL;
+    OWNED char *called = cJSON_PrintUnformatted(tool), *asked = given ? json_print(given, false) : NULL;
+    OWNED_BUFFER said = BUFFER_INIT;
+    const cJSON *word;
+    if (saying_add_answer("sql/texts/tool_words.sql",
+                          VALUES(sql_text(called), sql_text(asked), sql_text(o->config), sql_text(o->db)), &said,
+                          e) < 0)
+        return -1;
+    answer = cJSON_Parse(buffer_text(&said));
+    if (json_text_of(answer, "unknown"))
+        return refuse_argument(tool, json_text_of(answer, "unknown"), e);
+    if (json_text_of(answer, "wrong"))
+        return error_set(e, ERROR_USAGE, "%s", json_text_of(answer, "wrong"));
+    string_list_add(&l->words, xstrdup("/proc/self/exe"));
+    cJSON_ArrayForEach(word, member(answer, "words")) string_list_add(&l->words, xstrdup(word->valuestring));
+    l->input = json_text_of(answer, "input") ? xstrdup(json_text_of(answer, "input")) : NULL;
     return 0;
 }
 
@@ -573,7 +486,7 @@ static bool run_command_line(struct call *c, const struct command_line *l, cJSON
 {
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
     struct error e = ERROR_INIT;
-    const struct external_command command = {.argv = l->options.items,
+    const struct external_command command = {.argv = l->words.items,
                                              .environment = environ,
                                              .timeout_ms = INT64_MAX / 2,
                                              .bytes_most = (size_t)c->server->options->answer_bytes * BLANKS,
@@ -621,7 +534,7 @@ static void answer_content(struct mcp_server *s, const cJSON *request, cJSON *co
 static int answer_call(struct mcp_server *s, const cJSON *request)
 {
     struct call c = {.server = s, .request = request};
-    struct command_line line = {STRING_LIST_INIT, STRING_LIST_INIT, NULL};
+    struct command_line line = {STRING_LIST_INIT, NULL};
     struct error e = ERROR_INIT;
     cJSON *content = cJSON_CreateArray();
     bool failed = true;
