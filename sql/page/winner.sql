@@ -2,7 +2,7 @@
 -- its keys and its command; and the Pareto set of several objectives; as a document (src/page/document.c). ?1: {"leads":
 -- of src/results/best.h, "groups": their winners, and of those that are on this page the "row" and
 -- how they are run: "line", "redacted", "elsewhere", "best"; "pareto": of src/results/best.h; "unranked" and "excluded":
--- why jobs cannot win (src/results/conditions.h)}.
+-- why jobs cannot win (src/results/best.h)}.
 WITH
 asked AS MATERIALIZED (
     SELECT *, groups OR replicates AS compete, json_array_length(?1, '$.groups') AS winners FROM page),

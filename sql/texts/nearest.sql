@@ -1,5 +1,5 @@
 -- That no job meets all conditions of [sweep] subject_to, and which comes nearest: of a document ?1 that has `subject_to` and
--- of what stands beside it, ?2 (src/results/conditions.h). By a share where it is missed by less than as much again, else in
+-- of what stands beside it, ?2 (src/results/best.h). By a share where it is missed by less than as much again, else in
 -- times, to two digits. %0.6g is C's %.6g, "1e+09", while %.6g has all digits of a whole number.
 WITH
 nearest AS (

@@ -252,7 +252,7 @@ static void add_event_text(struct progress_display *d, const struct run_event *e
     snprintf(state, sizeof state, "%-9s", event->failure ? event->failure : "ok");
     text_add_styled(&d->line, event->failure ? STYLE_RED : STYLE_GREEN, state);
     const size_t from = d->line.length;
-    buffer_printf(&d->line, " job %-*" PRId64 "  %7s", text_digits(d->total), event->job_id,
+    buffer_printf(&d->line, " job %-*" PRId64 "  %7s", snprintf(NULL, 0, "%" PRId64, d->total), event->job_id,
                   format_duration_ms(event->duration_ms, duration, sizeof duration));
     if (event->is_full || event->is_profile)
         buffer_add_text(&d->line, event->is_full ? "  full training" : "  under [job.profile]");

@@ -42,28 +42,33 @@ static bool is_all(const struct sweep *sweep)
 
 /* --- progress --- */
 
-struct model_search_progress {
-    int64_t last_ms;
+struct searching {
+    struct model_search *search;
+    int64_t told_ms;
 };
 
 static void report_progress(void *context, uint64_t looked_at)
 {
-    struct model_search_progress *t = context;
+    struct searching *s = context;
     const int64_t now_ms = clock_monotonic_ms();
-    if (now_ms - t->last_ms < PROGRESS_EVERY_MS)
+    if (now_ms - s->told_ms < PROGRESS_EVERY_MS)
         return;
-    t->last_ms = now_ms;
+    s->told_ms = now_ms;
     output_message("%" PRIu64 " candidates looked at", looked_at);
 }
 
-static int open_search(const struct sweep *sweep, const struct model_search_options *options,
-                       struct model_search_progress *progress, struct model_search **out, struct error *e)
+static int open_search(struct searching *s, const struct sweep *sweep, struct model_search_options options,
+                       struct error *e)
 {
-    struct model_search_options o = *options;
-    progress->last_ms = clock_monotonic_ms();
-    o.progress = report_progress;
-    o.progress_context = progress;
-    return model_search_open(sweep, &o, out, e);
+    s->told_ms = clock_monotonic_ms();
+    options.progress = report_progress;
+    options.progress_context = s;
+    return model_search_open(sweep, &options, &s->search, e);
+}
+
+static void close_search(struct searching *s)
+{
+    model_search_free(s->search);
 }
 
 static void report_strata(const struct model_search *search)
@@ -129,60 +134,50 @@ static int print_pick(void *context, const struct model_pick *pick, struct error
 
 int search_model_print(const struct sweep *sweep, const struct model_search_options *options, struct error *e)
 {
-    struct model_search *search = NULL;
-    struct model_search_progress progress;
+    OWNED_BY(close_search) struct searching s = {NULL, 0};
     uint64_t count = 0;
-    if (open_search(sweep, options, &progress, &search, e) < 0)
+    if (open_search(&s, sweep, *options, e) < 0)
         return -1;
-    struct printing p = {.search = search};
-    int rc = model_search_each(search, print_pick, &p, &count, e);
+    struct printing p = {.search = s.search};
+    int rc = model_search_each(s.search, print_pick, &p, &count, e);
     if (rc == 0)
-        report_end(search, count);
+        report_end(s.search, count);
     buffer_free(&p.text);
-    model_search_free(search);
     return rc;
 }
 
 int search_model_print_alone(const char *config, bool *printed, struct error *e)
 {
-    const struct model_search_options options = {0};
     OWNED_SWEEP *sweep = NULL;
     if (sweep_load(config, &sweep, e) < 0 || search_model_need(sweep, e) < 0)
         return -1;
     *printed = is_all(sweep);
-    return *printed ? search_model_print(sweep, &options, e) : 0;
+    return *printed ? search_model_print(sweep, &(struct model_search_options){0}, e) : 0;
 }
 
 int search_model_fill(struct sweep *sweep, struct error *e)
 {
-    const struct model_search_options options = {0};
+    OWNED_BY(close_search) struct searching s = {NULL, 0};
     const size_t written = sweep->sections[SECTION_MODEL].block_count;
-    struct model_search *search = NULL;
-    struct model_search_progress progress;
     uint64_t count = 0;
-    if (open_search(sweep, &options, &progress, &search, e) < 0)
+    if (open_search(&s, sweep, (struct model_search_options){0}, e) < 0)
         return -1;
     if (written > 0)
         output_message("%s: models of [model_space] replace %zu [[model]] blocks", sweep->path, written);
-    int rc = model_section_fill(search, sweep, &count, e);
-    if (rc == 0)
-        report_end(search, count);
-    model_search_free(search);
-    return rc;
+    if (model_section_fill(s.search, sweep, &count, e) < 0)
+        return -1;
+    report_end(s.search, count);
+    return 0;
 }
 
 int search_model_check(struct sweep *sweep, uint64_t *candidates, struct error *e)
 {
-    const struct model_search_options options = {.limit = 1};
-    struct model_search *search = NULL;
-    struct model_search_progress progress;
+    OWNED_BY(close_search) struct searching s = {NULL, 0};
     uint64_t count = 0;
-    if (open_search(sweep, &options, &progress, &search, e) < 0)
+    if (open_search(&s, sweep, (struct model_search_options){.limit = 1}, e) < 0)
         return -1;
-    *candidates = search->index->count;
-    int rc = sweep->sections[SECTION_MODEL].block_count == 0 ? model_section_fill(search, sweep, &count, e) : 0;
-    model_search_free(search);
-    return rc;
+    *candidates = s.search->index->count;
+    return sweep->sections[SECTION_MODEL].block_count == 0 ? model_section_fill(s.search, sweep, &count, e) : 0;
 }
 
 /* --- counting --- */
@@ -228,20 +223,18 @@ static cJSON *document_of(const struct model_search *s, const struct model_count
 int search_model_count(const struct sweep *sweep, const struct model_search_options *options, bool json,
                        struct error *e)
 {
-    struct model_search *search = NULL;
-    struct model_search_progress progress;
+    OWNED_BY(close_search) struct searching s = {NULL, 0};
     struct model_counts counts = {0};
     OWNED_BUFFER text = BUFFER_INIT;
-    if (open_search(sweep, options, &progress, &search, e) < 0)
+    if (open_search(&s, sweep, *options, e) < 0)
         return -1;
-    const bool is_filtered = ANY(i, search->filter_count, search->filters[i].name);
-    int rc = is_filtered ? model_search_count(search, &counts, e) : 0;
-    OWNED_JSON *document = document_of(search, is_filtered ? &counts : NULL);
+    const bool is_filtered = ANY(i, s.search->filter_count, s.search->filters[i].name);
+    int rc = is_filtered ? model_search_count(s.search, &counts, e) : 0;
+    OWNED_JSON *document = document_of(s.search, is_filtered ? &counts : NULL);
     if (rc == 0 && json)
         rc = output_json(document, e);
     else if (rc == 0 && (rc = saying_add_text("sql/texts/search_model.sql", document, NULL, &text, e)) == 0)
         rc = output_text(buffer_text(&text), e);
     free(counts.kept_by_layers);
-    model_search_free(search);
     return rc;
 }

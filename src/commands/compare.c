@@ -16,7 +16,7 @@
 #include "page/page.h"
 #include "process/job_file.h"
 #include "report/saying.h"
-#include "results/conditions.h"
+#include "results/best.h"
 #include "results/job_record.h"
 #include "results/json.h"
 #include "results/query.h"
@@ -304,12 +304,14 @@ static int print_document(struct db *said, const char *const parts[][2], cJSON *
 /* The lines of a view; then what stands beside them of jobs that cannot win (NULL: nothing). */
 static int print_lines(struct db *said, const char *view, const char *order, const cJSON *beside, struct error *e)
 {
-    OWNED_BUFFER out = BUFFER_INIT, more = BUFFER_INIT;
+    OWNED_BUFFER out = BUFFER_INIT;
     OWNED char *sql = xasprintf("SELECT line FROM %s ORDER BY %s", view, order);
+    const char *const more[] = {json_text_of(beside, "unranked"), json_text_of(beside, "excluded")};
     if (saying_add_lines(said, sql, "", &out, e) < 0)
         return -1;
-    unranked_add_text(beside, &more);
-    buffer_printf(&out, "%s%s", more.length ? "\n" : "", buffer_text(&more));
+    for (size_t i = 0; i < LENGTH(more); i++)
+        if (more[i])
+            buffer_printf(&out, "%s%s\n", i && more[0] ? "" : "\n", more[i]);
     return output_people(&out, e);
 }
 

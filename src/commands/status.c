@@ -11,7 +11,6 @@
 #include "report/hint.h"
 #include "report/progress.h"
 #include "results/best.h"
-#include "results/conditions.h"
 #include "results/configurations.h"
 #include "results/failure_causes.h"
 #include "results/json.h"
@@ -170,7 +169,7 @@ static int show_status(const struct status_options *o, bool *done, bool *hopeles
     if (rc == 0)
         rc = o->json ? output_json(v.document, e) : print_text(&v, e);
     *done = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(v.beside, "is_over"));
-    *hopeless = *done && conditions_nearest(v.document, v.beside);
+    *hopeless = *done && json_count_of(v.beside, "nearest") >= 0;
     release(&v);
     return rc;
 }

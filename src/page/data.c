@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/failure.h"
+#include "database/function.h"
 #include "page/sections.h"
 #include "results/configurations.h"
 #include "results/measured.h"
@@ -215,7 +217,8 @@ static bool move_together(const struct html_column *a, const struct html_column 
     return same;
 }
 
-const char *html_column_name(const struct html_column *c)
+/* The title without the section of a key. Borrowed. */
+static const char *column_name(const struct html_column *c)
 {
     const char *dot = strrchr(c->title, '.');
     return dot ? dot + 1 : c->title;
@@ -223,7 +226,7 @@ const char *html_column_name(const struct html_column *c)
 
 static int standing(const struct html_column *c)
 {
-    return c->derived ? 0 : strcmp(html_column_name(c), "name") == 0 ? 2 : 1;
+    return c->derived ? 0 : strcmp(column_name(c), "name") == 0 ? 2 : 1;
 }
 
 /* Among keys that move together, a name represents the others, else the first key that is not derived. With equally
@@ -289,7 +292,7 @@ static void say_whose_memory(struct html_data *d)
 /* Returns whether a key is a number of bytes: by its name, and because its values are too large for GiB. */
 static bool is_size(const struct html_column *c)
 {
-    const char *name = html_column_name(c);
+    const char *name = column_name(c);
     const size_t length = strlen(name);
     if (c->role != HTML_KEY || !c->numeric || c->level_count == 0 ||
         (strcmp(name, "device_memory") != 0 && strcmp(name, "gpu_memory") != 0 &&
@@ -303,12 +306,6 @@ static void find_sizes(struct html_data *d)
     for (size_t i = 0; i < d->column_count; i++)
         if (is_size(&d->columns[i]))
             d->columns[i].unit = "B";
-}
-
-const char *html_key_text(const struct html_column *c, const char *text, char out[HTML_SIZE_BYTES])
-{
-    const bool size = text && c->role == HTML_KEY && strcmp(c->unit, "B") == 0;
-    return size ? html_size(strtod(text, NULL), out) : text;
 }
 
 /* A metric with a usual name for memory, else one with the word in its name, else the resident set of the processes. */
@@ -333,7 +330,7 @@ static double memory_scale(const struct html_column *memory)
     int64_t one = 1;
     if (!memory || memory->role != HTML_METRIC)
         return NAN;
-    OWNED char *text = xasprintf("1%.*s", (int)html_unit_length(memory->unit), memory->unit);
+    OWNED char *text = xasprintf("1%.*s", (int)strcspn(memory->unit, " ,"), memory->unit);
     return parse_size_bytes(text, &one) && one >= 1 ? (double)one : 1;
 }
 
@@ -472,7 +469,7 @@ size_t html_effect_keys(const struct html_data *d, const char **keys, size_t mos
     const struct html_column **columns = xcalloc(most, sizeof(*columns));
     const size_t count = html_varying(d, columns, most);
     for (size_t i = 0; i < count; i++)
-        keys[i] = strcmp(html_column_name(columns[i]), "name") == 0 ? "model" : columns[i]->title;
+        keys[i] = strcmp(column_name(columns[i]), "name") == 0 ? "model" : columns[i]->title;
     free(columns);
     return count;
 }
@@ -573,4 +570,168 @@ void html_data_free(struct html_data *d)
 {
     arena_free(&d->blocks);
     *d = (struct html_data){0};
+}
+
+/* --- as tables of SQL, for the sections that are documents (document.c) --- */
+
+static const struct html_data *data_of(void *context)
+{
+    return ((const struct html_page *)context)->data;
+}
+
+static int64_t count_one(void *context)
+{
+    (void)context;
+    return 1;
+}
+
+static int page_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
+{
+    const struct html_data *d = data_of(context);
+    const struct sql_value cells[] = {sql_int((int64_t)d->job_count),
+                                      sql_int(d->jobs_in_all),
+                                      sql_int((int64_t)d->group_count),
+                                      d->best < 0 ? sql_null() : sql_int(d->best),
+                                      sql_text(d->objective),
+                                      sql_text(d->unit),
+                                      sql_int(d->maximise),
+                                      sql_text(d->memory ? d->memory->title : NULL),
+                                      sql_text(d->memory ? d->memory->unit : NULL),
+                                      sql_int(d->competition.groups),
+                                      sql_int(d->competition.replicates)};
+    (void)row;
+    (void)e;
+    *out = cells[column - 1];
+    return 0;
+}
+
+static int64_t count_columns(void *context)
+{
+    return (int64_t)data_of(context)->column_count;
+}
+
+static int column_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
+{
+    const struct html_column *c = &data_of(context)->columns[row];
+    const struct sql_value cells[] = {sql_text(c->title),
+                                      sql_text(column_name(c)),
+                                      sql_text(c->unit),
+                                      sql_int(c->role == HTML_KEY),
+                                      sql_int((int64_t)c->level_count),
+                                      sql_int(c->derived),
+                                      sql_text(c->twin ? c->twin->title : NULL)};
+    (void)e;
+    *out = cells[column - 1];
+    return 0;
+}
+
+static int64_t count_levels(void *context)
+{
+    const struct html_data *d = data_of(context);
+    int64_t count = 0;
+    for (size_t i = 0; i < d->column_count; i++)
+        count += (int64_t)d->columns[i].level_count;
+    return count;
+}
+
+static int level_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
+{
+    const struct html_data *d = data_of(context);
+    size_t c = 0;
+    for (; row >= (int64_t)d->columns[c].level_count; c++)
+        row -= (int64_t)d->columns[c].level_count;
+    const struct sql_value cells[] = {sql_int((int64_t)c), sql_int(row), sql_text(d->columns[c].level_texts[row])};
+    (void)e;
+    *out = cells[column - 1];
+    return 0;
+}
+
+static int64_t count_values(void *context)
+{
+    return count_columns(context) * (int64_t)data_of(context)->job_count;
+}
+
+static int value_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
+{
+    const struct html_data *d = data_of(context);
+    const size_t jobs = d->job_count;
+    const struct html_value *v = &d->columns[(size_t)row / jobs].values[(size_t)row % jobs];
+    (void)e;
+    *out = column == 1 ? sql_text(v->text) : sql_real(v->number);
+    return 0;
+}
+
+static int64_t count_jobs(void *context)
+{
+    return (int64_t)data_of(context)->job_count;
+}
+
+static int job_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
+{
+    const struct html_data *d = data_of(context);
+    const struct html_job *j = &d->jobs[row];
+    const int64_t places[] = {[HTML_PENDING] = FAILURE_COUNT + 1, [HTML_RUNNING] = FAILURE_COUNT, [HTML_OK] = -1};
+    const bool failed = j->state == HTML_FAILED;
+    const struct sql_value cells[] = {sql_int(j->id),
+                                      sql_text(html_state_names[j->state]),
+                                      sql_text(failed ? j->failure : html_state_names[j->state]),
+                                      sql_int(failed ? (int64_t)failure_by_name(j->failure) : places[j->state]),
+                                      sql_finite(j->objective),
+                                      sql_int(j->barred),
+                                      sql_finite(j->memory),
+                                      sql_real(j->memory * d->memory_scale),
+                                      sql_int((int64_t)j->group)};
+    (void)e;
+    *out = cells[column - 1];
+    return 0;
+}
+
+static int64_t count_pairs(void *context)
+{
+    return count_jobs(context) * count_jobs(context);
+}
+
+/* In how many keys two jobs differ, of those that tell configurations apart; 2: in several. */
+static int apart_cell(void *context, int64_t row, int column, struct sql_value *out, struct error *e)
+{
+    const struct html_data *d = data_of(context);
+    const size_t a = (size_t)row / d->job_count, b = (size_t)row % d->job_count;
+    int64_t apart = 0;
+    (void)column;
+    (void)e;
+    for (size_t i = 0; i < d->column_count && apart < 2; i++)
+        apart += d->columns[i].tells_apart && d->columns[i].levels[a] != d->columns[i].levels[b];
+    *out = sql_int(apart);
+    return 0;
+}
+
+static const struct {
+    const char *name, *columns;
+    int64_t (*count)(void *context);
+    int (*cell)(void *context, int64_t row, int column, struct sql_value *out, struct error *e);
+} tables[] = {
+    {"page",
+     "n, jobs, jobs_in_all, group_count, best, objective, unit, maximise, memory_title, memory_unit, groups, "
+     "replicates",
+     count_one, page_cell},
+    {"page_column", "n, title, name, unit, is_key, levels, derived, twin", count_columns, column_cell},
+    {"page_level", "n, of, place, text", count_levels, level_cell},
+    {"page_value", "n, text, number", count_values, value_cell},
+    {"page_job", "n, job, state, outcome, place, objective, barred, memory, bytes, peers", count_jobs, job_cell},
+    {"page_apart", "n, keys", count_pairs, apart_cell},
+};
+
+int html_add_tables(struct html_page *p, struct error *e)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < LENGTH(tables); i++)
+        rc = db_add_table(p->db, tables[i].name, tables[i].columns,
+                          &(struct table_source){tables[i].count, tables[i].cell, p}, e);
+    return rc;
+}
+
+void html_drop_tables(struct db *db)
+{
+    for (size_t i = 0; i < LENGTH(tables); i++)
+        db_drop_table(db, tables[i].name);
 }

@@ -8,7 +8,7 @@
  *   {"cards": [["class", "label", "value"], …]}
  *   {"chart": "id", "data": "JSON text"}   for the script (charts.js)
  *   {"legend": "HTML"}                     the items of a list
- *   {"points": number}                     says if not all are drawn (html_add_stride_note)
+ *   {"points": number}                     says if not all are drawn
  *   {"figures": "caption", "columns": ["title" or ["title", "unit"], …], "rows": [[first, cell, …], …], "all": number,
  *    "others": "…"}                        a closed table; null is a missing number, "" a missing text
  *   {"table": ["title", …], "rows": [[first, cell, …], …]}                  a plain one
@@ -117,6 +117,14 @@ static void add_figures(struct buffer *out, const cJSON *piece)
     buffer_add_text(out, "</details>\n");
 }
 
+/* Of more than 1,500, every n-th is drawn. */
+static void add_stride_note(struct buffer *out, size_t count)
+{
+    const size_t stride = (count + 1499) / 1500;
+    if (stride > 1)
+        buffer_printf(out, "<p class=note>There are %zu; one in %zu is drawn.</p>\n", count, stride);
+}
+
 static void add_piece(struct buffer *out, const cJSON *piece)
 {
     const cJSON *what = piece->child;
@@ -144,7 +152,7 @@ static void add_piece(struct buffer *out, const cJSON *piece)
         add_table(out, what, what->next);
         buffer_add_char(out, '\n');
     } else if (!strcmp(what->string, "points"))
-        html_add_stride_note(out, (size_t)what->valuedouble);
+        add_stride_note(out, (size_t)what->valuedouble);
     else
         add_figures(out, piece);
 }
@@ -204,11 +212,18 @@ static void fill_cells(const struct map *m)
     }
 }
 
+/* Bytes as "16 MiB" in `out`, anything else `text` itself. */
+static const char *key_text(const struct html_column *c, const char *text, char out[HTML_SIZE_BYTES])
+{
+    const bool size = text && c->role == HTML_KEY && strcmp(c->unit, "B") == 0;
+    return size ? html_size(strtod(text, NULL), out) : text;
+}
+
 /* "zero_stage=2" */
 static char *level_name(const struct html_column *key, size_t level)
 {
     char size[HTML_SIZE_BYTES];
-    return xasprintf("%s=%s", key->title, html_key_text(key, key->level_texts[level], size));
+    return xasprintf("%s=%s", key->title, key_text(key, key->level_texts[level], size));
 }
 
 /* With the best job for the script; "open": jobs without a result yet. */

@@ -12,7 +12,6 @@
 #include "report/job_command.h"
 #include "report/saying.h"
 #include "results/best.h"
-#include "results/conditions.h"
 #include "results/failure_causes.h"
 #include "results/status.h"
 #include "util/clock.h"
@@ -50,8 +49,12 @@ void html_add_search(struct buffer *out, const struct cJSON *search, long long p
             buffer_add_char(out, ' ');
             buffer_add_count(out, pending, "pending job");
             buffer_add_text(out, " will not run: <code>");
-            hint_add_rest_of_search(&command, json_text_of(search, "lifting"), file, database);
-            html_text(out, "", buffer_text(&command), "</code> " HINT_REST_OF_SEARCH ".");
+            /* Each limit is lifted, because the sweep file may set them. */
+            buffer_add_text(&command, "meshsweep run");
+            hint_add_config(&command, file);
+            hint_add_db(&command, database);
+            buffer_printf(&command, " --strategy grid%s", json_text_of(search, "lifting"));
+            html_text(out, "", buffer_text(&command), "</code> runs what the search left out.");
         }
     } else if (to_come >= 0) {
         buffer_printf(out, "At most %lld more to come, of %lld pending.",

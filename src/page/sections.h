@@ -40,9 +40,6 @@ void html_add_json_number(struct buffer *out, double value);
 /* "NAME":VALUE of a row's column, a number or a text of at most `most` columns. */
 void html_add_json_column(struct buffer *out, const struct stmt *s, int column, size_t most);
 
-/* The length of the unit itself: "GiB" in "GiB reserved, rank 0". */
-size_t html_unit_length(const char *unit);
-
 /* 6 significant digits; "NaN", "Infinity". */
 void html_add_number(struct buffer *out, double value);
 
@@ -123,12 +120,6 @@ struct html_data {
 int html_data_read(struct db *db, struct html_data *out, struct error *e);
 void html_data_free(struct html_data *d);
 
-/* A value of a key for sentences and axes: bytes as "16 MiB" in `out`, anything else `text` itself. */
-const char *html_key_text(const struct html_column *c, const char *text, char out[HTML_SIZE_BYTES]);
-
-/* The title without the section of a key. Borrowed. */
-const char *html_column_name(const struct html_column *c);
-
 /* The role of a column of `results`; to be called for each column in order, with `*section` HTML_FIXED at first. */
 enum html_role html_role_of(const char *title, enum html_role *section);
 
@@ -184,9 +175,6 @@ void html_add_search(struct buffer *out, const struct cJSON *search, long long p
 /* Around the data of a plot, a JSON object (charts.js). The note that follows describes the plot. */
 #define HTML_CHART(id) "<script type=application/json class=chart id=" id ">"
 #define HTML_CHART_END "</script>\n"
-
-/* Says if not all are drawn: of more than 1,500, every n-th is. */
-void html_add_stride_note(struct buffer *out, size_t count);
 
 /* Columns after which texts for the script are cut; html_level_most() gives fewer if the values of all keys would take
  * too much room. */

@@ -111,11 +111,6 @@ void html_add_json_column(struct buffer *out, const struct stmt *s, int column, 
         html_add_json(out, "", stmt_text(s, column), most);
 }
 
-size_t html_unit_length(const char *unit)
-{
-    return strcspn(unit, " ,");
-}
-
 void html_add_number(struct buffer *out, double value)
 {
     if (isnan(value))
@@ -164,13 +159,6 @@ static void add_amount(struct buffer *out, double value, const char *unit)
 void html_add_none(struct buffer *out, const char *sentence)
 {
     html_text(out, "<p class=none>", sentence, "</p>\n");
-}
-
-void html_add_stride_note(struct buffer *out, size_t count)
-{
-    const size_t stride = (count + 1499) / 1500;
-    if (stride > 1)
-        buffer_printf(out, "<p class=note>There are %zu; one in %zu is drawn.</p>\n", count, stride);
 }
 
 /* --- as functions of SQL --- */

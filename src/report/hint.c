@@ -21,11 +21,3 @@ void hint_add_db(struct buffer *out, const char *path)
 {
     add_option(out, " -d ", path, "results.db");
 }
-
-void hint_add_rest_of_search(struct buffer *out, const char *lifting, const char *config, const char *db)
-{
-    buffer_add_text(out, "meshsweep run");
-    hint_add_config(out, config);
-    hint_add_db(out, db);
-    buffer_printf(out, " --strategy grid%s", lifting);
-}

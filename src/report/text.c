@@ -246,13 +246,3 @@ void text_add_amount(struct buffer *out, double value)
             buffer_printf(out, "%s%c", i && (count - i) % 3 == 0 ? "," : "", digits[i]);
     }
 }
-
-int text_digits(int64_t number)
-{
-    int digits = 1;
-    while (number >= 10) {
-        number /= 10;
-        digits++;
-    }
-    return digits;
-}

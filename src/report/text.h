@@ -46,9 +46,6 @@ void text_add_terminal(struct buffer *out, const char *text, size_t length, stru
 /* Terminal columns of text that needs no escapes, such as the output of text_add_printable. */
 size_t text_columns(const char *text, size_t length);
 
-/* The number of digits of a number from 0 up, to align counts. */
-int text_digits(int64_t number);
-
 /* Appends a float for people: 6 significant digits, but always all integer digits below 10^15. "12.3457", "1234568",
  * "1e-05", "NaN", "-Infinity". */
 void text_add_rounded(struct buffer *out, double value);
