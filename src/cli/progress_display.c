@@ -7,7 +7,6 @@
 
 #include "cli/output.h"
 #include "database/open.h"
-#include "report/countdown.h"
 #include "report/hint.h"
 #include "report/progress.h"
 #include "report/text.h"

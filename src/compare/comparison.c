@@ -6,7 +6,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "compare/choices.h"
 #include "config/own_metrics.h"
 #include "expression/rewrite.h"
 #include "results/compared_jobs.h"

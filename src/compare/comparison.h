@@ -17,7 +17,7 @@ struct comparison_request {
     const char *a, *b;  /* the values to compare; NULL: all pairs, or with more than COMPARISON_VALUES, neighbours */
     const char *metric; /* NULL: the objective */
     const char *free;   /* comma-separated keys that follow the key: of jobs that differ in these alone, the one that is
-                           best in the other half of the pairs represents its value (compare/choices.h). NULL: none,
+                           best in the other half of the pairs represents its value (compare/ratios.h). NULL: none,
                            except that if too few pairs differ in the key alone, keys connected with it by the sweep's
                            rules, derived keys or tied keys are freed as far as that adds pairs. "": none in any case */
     uint64_t seed;      /* decides on the halves */

@@ -1,5 +1,4 @@
 /* compare/ratios, compare/choices, results/configurations: medians, intervals, and how often they are wrong. */
-#include "compare/choices.h"
 #include "compare/ratios.h"
 #include "unit_test.h"
 #include "util/quantile.h"

@@ -1,5 +1,5 @@
 /* report: the time that is left of a run. */
-#include "report/countdown.h"
+#include "report/progress.h"
 #include "unit_test.h"
 
 static int64_t given(void *context)
