@@ -1,5 +1,6 @@
 # Turns the table of commands into C: their structs of options, or what dispatch and help read.
 #   awk -f rows.awk -f commands.awk -v what=header src/commands/commands.toml > src/commands/commands.h
+#   awk -f rows.awk -f commands.awk -v what=members src/commands/commands.toml > src/cli/run_option_members.h
 #   awk -f rows.awk -f commands.awk -v what=source src/commands/commands.toml > commands_table.c
 # It reads the TOML that the table is written in: one key a line, rows of options as inline tables, texts in quotes, lines
 # of an example between """.
@@ -65,21 +66,20 @@ function write_option(name, struct,    more, i, key)
     print "    OPTION(" kind ", \"" name "\", offsetof(struct " struct ", " member "), " label ", " field["help"] more "),"
 }
 
-function write_struct(command,    i, seen, before)
+# Without those of an array.
+function write_members(    i, seen, before)
 {
     split("", seen)
-    print "struct " command "_options {"
     for (i = 1; i <= all; i++) {
         take(all_rows[i])
         study(all_names[i])
         before = member
         if (sub(/\..*/, "", before))
             type = "struct run_options "
-        if (!(before in seen))
+        if (!(before in seen) && before !~ /\[/)
             print "    " type before ";"
         seen[before] = 1
     }
-    print "};"
 }
 
 function write_command(command, struct,    i)
@@ -196,6 +196,11 @@ END {
     if (failed)
         exit 1
     print "/* Made by scripts/commands.awk. */"
+    if (what == "members") {
+        add_rows("run")
+        write_members()
+        exit
+    }
     if (what == "header") {
         print "#pragma once\n\n#include \"cli/command.h\"\n#include \"cli/run_options.h\"\n"
         print "/* The options of each command, its constant, and what runs it (run of struct command). */"
@@ -218,8 +223,11 @@ END {
             write_command(command, struct)
             continue
         }
-        if (all && !is(command, "struct"))
-            write_struct(command)
+        if (all && !is(command, "struct")) {
+            print "struct " command "_options {"
+            write_members()
+            print "};"
+        }
         print "extern const struct command " command "_command;"
         print "int command_" command "(" (all ? "const struct " struct " *o, " : "") \
             (has_words(command) ? "const struct arguments *a, " : "") "struct error *e);"
