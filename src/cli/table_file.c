@@ -323,43 +323,34 @@ static const char *header_of_bars(const char *text)
     return NULL;
 }
 
-/* A line of CSV for each of the text's: the cells of its table between bars, as Markdown, psql and grids have them;
- * false: it has none. */
-static bool from_bars(const char *text, struct buffer *out)
-{
-    const char *header = header_of_bars(text);
-    bool is_in = true;
-    for (const char *line = header ? text : "", *end; *line; line = *end ? end + 1 : end) {
-        end = line + strcspn(line, "\n");
-        const char *first = line + strspn(line, " ");
-        is_in = line < header || *first == '|' || (is_in && (is_ruled(line, end) || count_of(line, end, '|')));
-        if (line >= header && is_in && !is_ruled(line, end))
-            add_bars(out, *first == '|' ? first + 1 : first, end);
-        buffer_add_char(out, '\n');
-    }
-    return header;
-}
-
-/* Another header below the first table is no row of that. The same one again heads more rows, as psql pages them. */
-static int check_one_table(const char *file, const char *text, struct error *e)
+/* A line of CSV for each of the text's: the cells of its table between bars, as Markdown, psql and grids have them. 1,
+ * 0: it has none, or -1: another header below the first table is no row of that. The same one again heads more rows, as
+ * psql pages them. */
+static int from_bars(const char *file, const char *text, struct buffer *out, struct error *e)
 {
     const char *header = header_of_bars(text);
     const size_t length = header ? strcspn(header, "\n") : 0;
     size_t number = 1, first = 0, last = 0;
+    bool is_in = true;
     for (const char *line = header ? text : "", *end, *next; *line; line = next, number++) {
         end = line + strcspn(line, "\n");
         next = *end ? end + 1 : end;
+        const char *begin = line + strspn(line, " ");
+        const bool rules = is_ruled(line, end), is_more = rules || count_of(line, end, '|');
         first = line == header ? number : first;
-        const bool is_more = line >= header && (is_ruled(line, end) || count_of(line, end, '|'));
-        if (is_more && last && last + 1 < number && is_ruled(next, next + strcspn(next, "\n")) &&
+        if (line >= header && is_more && last && last + 1 < number && is_ruled(next, next + strcspn(next, "\n")) &&
             ((size_t)(end - line) != length || memcmp(line, header, length) != 0))
             return error_set(e, ERROR_USAGE,
                              "%s:%zu: another table begins here; give one alone, the first by: sed -n "
                              "%zu,%zup %s >table.md",
                              file, number, first, last, file);
-        last = is_more && (!last || last + 1 == number) ? number : last;
+        last = line >= header && is_more && (!last || last + 1 == number) ? number : last;
+        is_in = line < header || *begin == '|' || (is_in && is_more);
+        if (line >= header && is_in && !rules)
+            add_bars(out, *begin == '|' ? begin + 1 : begin, end);
+        buffer_add_char(out, '\n');
     }
-    return 0;
+    return header != NULL;
 }
 
 /* How many words stand in the line, with blanks between. */
@@ -553,14 +544,15 @@ int table_read_rows(const char *file, struct table_content *out, table_row *each
         rc = table_json_add_csv(file, plain.data, &text, e);
     } else if (rc == 0 && plain.length) {
         empty_comments(&plain);
-        rc = check_one_table(file, buffer_text(&plain), e);
-        if (rc == 0 && !from_bars(plain.data, &text) && !from_blanks(plain.data, &text))
+        rc = from_bars(file, buffer_text(&plain), &text, e);
+        if (rc == 0 && !from_blanks(plain.data, &text))
             empty_title(&plain);
     }
     const struct buffer *csv = text.length ? &text : &plain;
     struct rows_reading in = {.each = each, .context = context};
-    if (rc == 0 && csv_read_rows(buffer_text(csv), csv->length, take_record, &in, e) < 0)
-        rc = strncmp(e->text, "line ", 5) == 0 ? error_context(e, "%s", file) : -1;
+    if (rc >= 0 && (rc = csv_read_rows(buffer_text(csv), csv->length, take_record, &in, e)) < 0 &&
+        strncmp(e->text, "line ", 5) == 0)
+        rc = error_context(e, "%s", file);
     buffer_free(&plain);
     buffer_free(&text);
     return rc;

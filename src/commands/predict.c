@@ -70,19 +70,22 @@ static void add_follower(struct scaling *x, struct scaled_key key, bool falls)
     *array_add(x->followers, x->follower_count) = (struct scaled_follower){own(key), falls};
 }
 
+static bool names_key(const struct space *space, const char *name, const struct scaled_key *key)
+{
+    size_t index;
+    if (names_resolve(&space->names, name, &index) != RESOLVED_KEY)
+        return false;
+    const struct key *named = &space->names.keys[index];
+    return named->section == key->section && strcmp(named->name, key->name) == 0;
+}
+
 static bool is_input(const struct space *space, const char *input, const struct scaled_key *key)
 {
-    static const struct scaling nothing = {.key = {0, (char *)""}};
-    struct scaling passed = nothing;
-    struct scaled_key found;
-    bool yes = false;
-    while (!yes && find_input(space, input, &passed, &found)) {
-        yes = found.section == key->section && strcmp(found.name, key->name) == 0;
-        add_follower(&passed, found, false);
-    }
-    passed.key.name = NULL;
-    scaling_free(&passed);
-    return yes;
+    const char *declared = declared_key(space, input);
+    const char *const *name = inputs[input_find(input)].names;
+    while (!declared && *name && !names_key(space, *name, key))
+        name++;
+    return declared ? names_key(space, declared, key) : *name != NULL;
 }
 
 static void add_followers(const struct space *space, struct scaling *x)

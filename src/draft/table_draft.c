@@ -138,21 +138,6 @@ static void take_sum(struct import_draft *d, const char *const *cells)
     free(word);
 }
 
-static void add_shape(struct import_draft *d, const char *const *cells)
-{
-    for (size_t i = 0; i < d->count; i++) {
-        struct draft_column *c = &d->columns[i];
-        if (!cells[i])
-            continue;
-        const bool is = is_number(cells[i]);
-        c->first = d->rows == 0 ? xstrdup(cells[i]) : c->first;
-        c->begun += is;
-        c->fractions += is && strpbrk(cells[i], ".,") != NULL;
-    }
-    if (!d->has_sums_within)
-        take_sum(d, cells);
-}
-
 /* What the table of that name in [table] of configs/knowledge/words.toml ("states") says of a word, however
  * capitalised; NULL: nothing. */
 static const struct toml_node *table_word(const char *table, const char *word)
@@ -361,8 +346,8 @@ static void take_number(struct draft_column *c, const char *cell, const char *un
 
 void import_draft_add(struct import_draft *d, const char *const *cells)
 {
-    add_shape(d, cells);
-    d->rows++;
+    if (!d->has_sums_within)
+        take_sum(d, cells);
     for (size_t i = 0; i < d->count && d->cell_count + d->count - i <= CELLS_MOST; i++)
         *array_add(d->cells, d->cell_count) = cells[i] ? xstrdup(cells[i]) : NULL;
     for (size_t i = 0; i < d->count; i++) {
@@ -372,16 +357,21 @@ void import_draft_add(struct import_draft *d, const char *const *cells)
         const struct hash128 hash = hash_bytes(cells[i], strlen(cells[i]));
         hash_index_takes(&c->seen, &hash);
         const char *unit = NULL;
-        bool is_number = false;
+        const bool begins = is_number(cells[i]);
+        bool is_whole = false;
         for (enum notation n = 0; n < NOTATION_COUNT; n++)
-            is_number |= read_cell(c, cells[i], n, &unit);
+            is_whole |= read_cell(c, cells[i], n, &unit);
+        c->first = d->rows == 0 ? xstrdup(cells[i]) : c->first;
+        c->begun += begins;
+        c->fractions += begins && strpbrk(cells[i], ".,") != NULL;
         c->filled++;
-        c->absent += !is_number && known_has(known("table", "absent"), cells[i]);
-        if (is_number)
+        c->absent += !is_whole && known_has(known("table", "absent"), cells[i]);
+        if (is_whole)
             take_number(c, cells[i], unit);
         else
             add_once(&c->words, cells[i], WORDS_MOST);
     }
+    d->rows++;
 }
 
 /* Decides the notation of each column, after all rows were added. */
