@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/output.h"
+#include "cli/progress_display.h"
 #include "report/text.h"
 #include "results/json.h"
 #include "util/clock.h"
@@ -208,10 +209,7 @@ static void tell_slow(struct match_display *d, double share, int64_t now_ms)
                     " more; to make it quicker, derive keys that follow from others ([derive]) instead of making them "
                     "axes, or tie keys that go together (\"(a, b)\" = [[1, 2], …]); Ctrl-C stops it");
     match_display_clear(d);
-    if (d->tell)
-        d->tell(d->context, buffer_text(&text));
-    else
-        output_message("%s", buffer_text(&text));
+    progress_display_notice(d->notices, buffer_text(&text));
     d->told_ms = now_ms;
 }
 

@@ -34,13 +34,11 @@ struct match_display {
     int64_t matches, of;       /* matches looked at, and their number; 0: not known yet */
     int64_t shown_ms, told_ms; /* times of the last line and of the last message about a rule; 0: never */
     size_t rule;
-    bool on_line; /* a live line is on the terminal */
-    /* Reports a slow rule; NULL: output_message. */
-    void (*tell)(void *context, const char *sentence);
-    void *context;
+    bool on_line;                     /* a live line is on the terminal */
+    struct progress_display *notices; /* where a slow rule is told of; NULL: on standard error */
 };
 
-/* From now on the space's match is watched, until match_display_end. is_live and whom to tell are set before; `d` must
+/* From now on the space's match is watched, until match_display_end. is_live and notices are set before; `d` must
  * stay where it is. */
 void match_display_begin(struct match_display *d, struct space *space);
 void match_display_end(struct match_display *d);

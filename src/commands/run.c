@@ -543,11 +543,6 @@ static void report_enumeration(void *context, int64_t matched)
     progress_display_enumerating(context, matched);
 }
 
-static void tell_notice(void *context, const char *sentence)
-{
-    progress_display_notice(context, sentence);
-}
-
 static int need_command(const struct session *s, struct error *e)
 {
     if (s->space->command.count > 0)
@@ -834,8 +829,7 @@ static int run_sweep(struct execution *x, struct error *e)
     x->display = progress_display_open((enum progress)x->options->progress, x->session->space, x->options->db);
     enum progress how = (enum progress)x->options->progress;
     struct match_display match = {.is_live = how == PROGRESS_TTY || (how == PROGRESS_AUTO && output_has_cursor(stderr)),
-                                  .tell = tell_notice,
-                                  .context = x->display};
+                                  .notices = x->display};
     int rc = learning_resume(x->session->space, x->db, e);
     match_display_begin(&match, x->session->space);
     if (rc == 0)
