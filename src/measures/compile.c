@@ -194,8 +194,8 @@ static size_t input_named(struct measures *m, const char *name)
     for (size_t i = 0; i < m->input_count; i++)
         if (strcmp(m->inputs[i].name, name) == 0)
             return i;
-    *array_add(m->inputs, m->input_count) =
-        (struct measure_input){xstrdup(name), own_metric_by_name(name), find_metric(m->sweep, name)};
+    *array_add(m->inputs, m->input_count) = (struct measure_input){xstrdup(name), own_metric_by_name(name),
+                                                                   find_metric(m->sweep, name), measures_find(m, name)};
     return m->input_count - 1;
 }
 
@@ -207,21 +207,12 @@ const struct derived_measure *measures_find(const struct measures *m, const char
 static int use_metric(struct resolving *r, const char *name, struct buffer *sql, struct error *e)
 {
     const struct metric *metric = find_metric(r->measures->sweep, name);
-    const struct derived_measure *derived = measures_find(r->measures, name);
-    if (metric && metric->reader == READER_EXPRESSION && !derived)
+    if (metric && metric->reader == READER_EXPRESSION && !measures_find(r->measures, name))
         return error_set(e, ERROR_USAGE,
                          "metric `%s` is defined later (an expression can use only metrics defined above it)", name);
-    if (!derived) {
-        size_t input = input_named(r->measures, name);
-        buffer_printf(sql, "?%zu", FIRST_INPUT + input);
-        array_add_once(r->out->inputs, r->out->input_count, input);
-        return 0;
-    }
-    buffer_add_text(sql, derived->whole.sql ? derived->whole.sql : "NULL");
-    for (size_t i = 0; i < derived->whole.input_count; i++)
-        array_add_once(r->out->inputs, r->out->input_count, derived->whole.inputs[i]);
-    for (size_t i = 0; i < derived->whole.key_count; i++)
-        array_add_once(r->out->keys, r->out->key_count, derived->whole.keys[i]);
+    const size_t input = input_named(r->measures, name);
+    buffer_printf(sql, "?%zu", FIRST_INPUT + input);
+    array_add_once(r->out->inputs, r->out->input_count, input);
     return 0;
 }
 
@@ -372,10 +363,14 @@ static int resolve_constraint(struct measures *m, struct derived_measure *c, str
 static void name_inputs(const struct measures *m, struct derived_measure *x)
 {
     size_t count = 0;
-    x->input_names = xcalloc(x->whole.input_count + 1, sizeof *x->input_names);
-    for (size_t i = 0; i < x->whole.input_count; i++)
-        if (!m->inputs[x->whole.inputs[i]].own)
-            x->input_names[count++] = m->inputs[x->whole.inputs[i]].name;
+    x->input_names = xcalloc(m->input_count + 1, sizeof *x->input_names);
+    for (size_t i = 0; i < x->whole.input_count; i++) {
+        const struct measure_input *input = &m->inputs[x->whole.inputs[i]];
+        const char *const itself[] = {input->own ? NULL : input->name, NULL};
+        for (const char *const *name = input->derived ? input->derived->input_names : itself; *name; name++)
+            if (!ANY(k, count, x->input_names[k] == *name))
+                x->input_names[count++] = *name;
+    }
 }
 
 static void compile_metrics(struct measures *m, struct problems *problems)
@@ -392,6 +387,7 @@ static void compile_metrics(struct measures *m, struct problems *problems)
             problems_add(problems, x.at, "metric `%s`: %s", metric->name, why.text);
         name_inputs(m, &x);
         m->metrics[m->metric_count++] = x;
+        m->metrics[m->metric_count - 1].input = input_named(m, metric->name);
     }
 }
 
@@ -488,10 +484,10 @@ const char *const *measures_inputs(const struct measures *m, const char *metric)
 const char *measures_late_input(const struct measures *m, const char *metric)
 {
     const struct derived_measure *x = m ? measures_find(m, metric) : NULL;
-    for (size_t i = 0; x && i < x->whole.input_count; i++) {
+    const char *late = NULL;
+    for (size_t i = 0; x && !late && i < x->whole.input_count; i++) {
         const struct measure_input *input = &m->inputs[x->whole.inputs[i]];
-        if (input->own != OWN_NONE && !input->metric)
-            return input->name;
+        late = input->own != OWN_NONE && !input->metric ? input->name : measures_late_input(m, input->name);
     }
-    return NULL;
+    return late;
 }

@@ -3,11 +3,12 @@
 
 #include "measures/measures.h"
 
-/* A metric that is reported or seen: parameter FIRST_INPUT + its place. */
+/* A metric that expressions read, reported, seen or derived: parameter FIRST_INPUT + its place. */
 struct measure_input {
     char *name;
-    enum own_metric own;         /* OWN_NONE: only what was reported */
-    const struct metric *metric; /* NULL: not declared */
+    enum own_metric own;                   /* OWN_NONE: only what was reported */
+    const struct metric *metric;           /* NULL: not declared */
+    const struct derived_measure *derived; /* NULL: it is not */
 };
 
 /* Parameters of the statements: specs as JSON, by enum section_kind, from 1 on; then the inputs. */
@@ -29,10 +30,11 @@ struct derived_measure {
     const char *text; /* as written; borrowed */
     struct position at;
     const struct metric *metric; /* NULL: a condition */
+    size_t input;                /* its place among the inputs, unless it is a condition */
     struct measure_sql whole;
     struct measure_sql left, right; /* of a condition that is one comparison; sql is NULL otherwise */
     bool wants_less;                /* left < right */
-    const char **input_names;       /* NULL-terminated */
+    const char **input_names;       /* what it reads in the end, NULL-terminated */
 };
 
 struct measures {

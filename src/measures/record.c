@@ -19,10 +19,10 @@
 struct input_samples {
     struct sample *items;
     size_t count;
-    double value;   /* the summary's, or what was seen; NAN: none */
-    char *left_out; /* why it has no value under the definition of now; NULL: it has, or none was reported */
-    bool is_there;  /* it was reported or seen */
-    bool is_whole;  /* all samples are in `items` */
+    double value;  /* the summary's, or what was seen; NAN: none */
+    char *note;    /* why it has no value under the definition of now, or what a derived one is of; NULL: plain */
+    bool is_there; /* it was reported, seen or derived */
+    bool is_whole; /* all samples are in `items` */
 };
 
 /* The part of the database that is about one attempt. */
@@ -34,6 +34,11 @@ struct measured_attempt {
 };
 
 /* --- loading --- */
+
+static const char *per_of(const struct measure_input *input)
+{
+    return input->metric ? input->metric->per : NULL;
+}
 
 static int load_row(struct db *db, int64_t attempt_id, struct measured_attempt *out, struct error *e)
 {
@@ -65,24 +70,28 @@ static int load_input(const struct measure_input *input, struct db *db, int64_t 
                       const struct seen_values *seen, struct input_samples *out, struct error *e)
 {
     OWNED_STMT *s = NULL;
+    *out = (struct input_samples){.value = NAN};
+    if (input->derived)
+        return 0;
     if (db_query(db, "SELECT value, reported, kept, note FROM summary WHERE attempt_id = ? AND name = ?",
                  VALUES(sql_int(attempt_id), sql_text(input->name)), &s, e) < 0)
         return -1;
     int64_t kept = 0;
     int rc = stmt_next(s, e);
-    *out = (struct input_samples){.value = NAN, .is_there = rc > 0};
+    out->is_there = rc > 0;
     if (rc > 0) {
         out->value = stmt_double_or_nan(s, 0);
-        out->left_out = stmt_is_null(s, 1) ? NULL : stmt_copy_text(s, 3);
+        out->note = stmt_is_null(s, 1) ? NULL : stmt_copy_text(s, 3);
         kept = stmt_is_null(s, 2) ? stmt_int(s, 1) : stmt_int(s, 2);
-        out->is_whole = kept > 0 && kept == stmt_int(s, 1) && !out->left_out;
+        out->is_whole = kept > 0 && kept == stmt_int(s, 1) && !out->note;
     } else if (rc == 0 && input->own) {
         out->value = seen->values[input->own];
         out->is_there = !isnan(out->value);
     }
     if (rc > 0 && out->is_whole)
         rc = load_samples(db, attempt_id, input->name, out, e);
-    out->is_whole = out->is_whole && (int64_t)out->count == kept;
+    /* A number derived from a curve is that of its point. */
+    out->is_whole = out->is_whole && (int64_t)out->count == kept && !per_of(input);
     return rc < 0 ? -1 : 0;
 }
 
@@ -104,7 +113,7 @@ static void attempt_unload(const struct measures *m, struct measured_attempt *a)
     for (int i = 0; i < SECTION_COUNT; i++)
         free(a->specs[i]);
     for (size_t i = 0; a->inputs && i < m->input_count; i++)
-        free_all(a->inputs[i].items, a->inputs[i].left_out);
+        free_all(a->inputs[i].items, a->inputs[i].note);
     free(a->inputs);
 }
 
@@ -150,8 +159,9 @@ static char *explain(const struct measures *m, const struct derived_measure *x, 
         const char *name = m->inputs[x->whole.inputs[i]].name;
         if (!input->is_there)
             return xasprintf("%s was not reported", name);
-        if (input->left_out)
-            return xasprintf("%s: %s", name, input->left_out);
+        if (isnan(input->value) && input->note)
+            return m->inputs[x->whole.inputs[i]].derived ? xstrdup(input->note)
+                                                         : xasprintf("%s: %s", name, input->note);
         if (isnan(input->value))
             return xasprintf("%s is not a finite number", name);
     }
@@ -178,9 +188,12 @@ static bool is_per_sample(const struct measures *m, const struct derived_measure
     const struct measure_sql *q = &x->whole;
     if (q->input_count == 0)
         return false;
-    for (size_t i = 0; i < q->input_count; i++)
-        if (!a->inputs[q->inputs[i]].is_whole)
-            return false;
+    const struct input_samples *part =
+        FIND(i, q->input_count, !a->inputs[q->inputs[i]].is_whole, &a->inputs[q->inputs[i]]);
+    if (part) {
+        *note = part->note ? xstrdup(part->note) : NULL;
+        return false;
+    }
     for (size_t i = 1; i < q->input_count; i++) {
         if (same_steps(&a->inputs[q->inputs[0]], &a->inputs[q->inputs[i]]))
             continue;
@@ -195,9 +208,10 @@ static struct sample_filter filter_of(const struct measures *m, const struct mea
 {
     struct sample_filter filter = {0, m->sweep->job.first_step, m->sweep->job.last_step};
     for (size_t i = 0; i < q->input_count; i++) {
-        const struct metric *metric = m->inputs[q->inputs[i]].metric;
-        if (metric && metric->warmup > filter.warmup)
-            filter.warmup = metric->warmup;
+        const struct measure_input *input = &m->inputs[q->inputs[i]];
+        const int64_t own = input->metric ? input->metric->warmup : 0;
+        const int64_t warmup = input->derived ? filter_of(m, &input->derived->whole).warmup : own;
+        filter.warmup = warmup > filter.warmup ? warmup : filter.warmup;
     }
     return filter;
 }
@@ -215,33 +229,41 @@ static void list_samples(const struct measures *m, const struct derived_measure 
     }
 }
 
+/* `out` gets the samples. */
 static struct summary summarise(const struct measures *m, const struct derived_measure *x,
-                                const struct measured_attempt *a)
+                                const struct measured_attempt *a, struct input_samples *out)
 {
     struct sample_list list = SAMPLE_LIST_INIT;
     list_samples(m, x, a, &list);
     sample_list_complete(&list);
-    struct summary s = sample_list_summarise(&list, 0, x->metric->take);
+    const struct summary s = sample_list_summarise(&list, 0, x->metric->take);
+    out->items = list.samples;
+    out->count = list.count;
+    list.samples = NULL;
     sample_list_free(&list);
     return s;
 }
 
-/* Evaluates a derived metric. `note`: the caller's; why there is no value, or what it is of; NULL: nothing to say. */
+/* Evaluates a derived metric, which those below it and conditions read as any other. */
 static struct summary attempt_evaluate(const struct measures *m, const struct derived_measure *x,
-                                       const struct measured_attempt *a, char **note)
+                                       struct measured_attempt *a)
 {
+    struct input_samples *const input = &a->inputs[x->input];
     struct error why = ERROR_INIT;
     struct summary out;
-    *note = NULL;
-    if (is_per_sample(m, x, a, note)) {
-        out = summarise(m, x, a);
+    free_all(input->items, input->note);
+    *input = (struct input_samples){.is_there = true};
+    input->is_whole = is_per_sample(m, x, a, &input->note);
+    if (input->is_whole) {
+        out = summarise(m, x, a, input);
     } else {
         const double value = value_of(&x->whole, a, &why);
         out = (struct summary){value, value, value, value, value, NAN, value, !isnan(value), 0, 1, 1, !isnan(value)};
     }
+    input->value = isfinite(out.value) ? out.value : NAN;
     if (isnan(out.value)) {
-        free(*note);
-        *note = explain(m, x, a, &why);
+        free(input->note);
+        input->note = explain(m, x, a, &why);
     }
     return out;
 }
@@ -259,12 +281,23 @@ static void take_reported(const struct sample_list *l, const char *name, struct 
     }
 }
 
-/* A step that is under way may have one metric and not another. */
-static void keep_common_steps(const struct measure_sql *q, struct measured_attempt *a)
+/* Takes what the expression reads, of the steps that are there for all: one that is under way may have one metric and
+ * not another. */
+static void take_so_far(const struct measures *m, const struct measure_sql *q, const struct sample_list *so_far,
+                        struct measured_attempt *a)
 {
     size_t least = SIZE_MAX;
-    for (size_t i = 0; i < q->input_count; i++)
-        least = a->inputs[q->inputs[i]].count < least ? a->inputs[q->inputs[i]].count : least;
+    for (size_t i = 0; i < q->input_count; i++) {
+        const struct measure_input *named = &m->inputs[q->inputs[i]];
+        struct input_samples *input = &a->inputs[q->inputs[i]];
+        if (named->derived) {
+            take_so_far(m, &named->derived->whole, so_far, a);
+            attempt_evaluate(m, named->derived, a);
+        } else if (!input->items) {
+            take_reported(so_far, named->name, input);
+        }
+        least = input->count < least ? input->count : least;
+    }
     for (size_t i = 0; i < q->input_count; i++)
         a->inputs[q->inputs[i]].count = least;
 }
@@ -276,9 +309,7 @@ int measures_count_so_far(const struct measures *m, struct db *db, const struct 
     struct measured_attempt a = {.inputs = xcalloc(m->input_count + 1, sizeof *a.inputs)};
     OWNED char *note = NULL;
     int rc = load_row(db, r->attempt_id, &a, e);
-    for (size_t i = 0; i < x->whole.input_count; i++)
-        take_reported(r->so_far, m->inputs[x->whole.inputs[i]].name, &a.inputs[x->whole.inputs[i]]);
-    keep_common_steps(&x->whole, &a);
+    take_so_far(m, &x->whole, r->so_far, &a);
     *values = NULL;
     *count = 0;
     if (rc == 0 && is_per_sample(m, x, &a, &note)) {
@@ -347,31 +378,38 @@ static const char *objective_of(const struct measures *m)
 }
 
 /* `db` NULL: nothing is written. */
-static int take_metrics(const struct measures *m, const struct measured_attempt *a, struct db *db, struct measured *out,
+static int take_metrics(const struct measures *m, struct measured_attempt *a, struct db *db, struct measured *out,
                         struct error *e)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < m->metric_count; i++) {
         const struct derived_measure *x = &m->metrics[i];
-        OWNED char *note = NULL;
-        const struct summary value = attempt_evaluate(m, x, a, &note);
+        const struct summary value = attempt_evaluate(m, x, a);
         if (strcmp(x->metric->name, objective_of(m)) == 0) {
             out->is_derived = true;
             out->objective = isfinite(value.value) ? value.value : NAN;
         }
         if (db)
-            rc = put_summary(db, a->id, x->metric->name, &value, note, e);
+            rc = put_summary(db, a->id, x->metric->name, &value, a->inputs[x->input].note, e);
     }
     return rc;
+}
+
+static bool reads_memory(const struct measures *m, const struct measure_sql *q)
+{
+    bool memory = q->input_count > 0;
+    for (size_t i = 0; i < q->input_count; i++) {
+        const struct measure_input *input = &m->inputs[q->inputs[i]];
+        memory &= input->derived ? reads_memory(m, &input->derived->whole)
+                                 : metric_meaning(m->sweep, input->name)->quantity == QUANTITY_MEMORY;
+    }
+    return memory;
 }
 
 /* Returns whether it bounds memory from above: what needs more does not meet it either. */
 static bool is_of_memory(const struct measures *m, const struct derived_measure *c)
 {
-    bool memory = c->wants_less && c->left.input_count > 0 && c->right.value && c->right.input_count == 0;
-    for (size_t i = 0; i < c->left.input_count; i++)
-        memory &= metric_meaning(m->sweep, m->inputs[c->left.inputs[i]].name)->quantity == QUANTITY_MEMORY;
-    return memory;
+    return c->wants_less && c->right.value && c->right.input_count == 0 && reads_memory(m, &c->left);
 }
 
 static int take_constraints(const struct measures *m, const struct measured_attempt *a, struct db *db,
@@ -392,11 +430,6 @@ static int take_constraints(const struct measures *m, const struct measured_atte
 }
 
 /* --- curves --- */
-
-static const char *per_of(const struct measure_input *input)
-{
-    return input->metric ? input->metric->per : NULL;
-}
 
 /* Returns whether the input is a curve over that key. */
 static bool is_over(const struct measures *m, size_t input, const char *per)
@@ -438,11 +471,13 @@ static bool is_objective(const struct measures *m, size_t input)
     return strcmp(m->inputs[input].name, objective_of(m)) == 0;
 }
 
-static struct point_worth judge_point(const struct measures *m, const struct measured_attempt *a, size_t input)
+static struct point_worth judge_point(const struct measures *m, struct measured_attempt *a, size_t input)
 {
     const struct derived_measure *derived = measures_find(m, objective_of(m));
-    struct error ignored = ERROR_INIT;
-    const double value = derived ? value_of(&derived->whole, a, &ignored) : a->inputs[input].value;
+    for (size_t i = 0; i < m->metric_count; i++)
+        if (!a->inputs[m->metrics[i].input].is_whole)
+            attempt_evaluate(m, &m->metrics[i], a);
+    const double value = a->inputs[derived ? derived->input : input].value;
     const bool maximise =
         derived || is_objective(m, input) ? m->sweep->objectives[0].maximise : m->inputs[input].metric->maximise;
     struct point_worth out = {isfinite(value), 0, maximise ? value : -value};
@@ -523,10 +558,6 @@ static int take_points(const struct measures *m, struct measured_attempt *a, str
             out->objective = a->inputs[leader].value;
         }
     }
-    /* A number derived from a curve is that of its point. */
-    for (size_t i = 0; i < m->input_count; i++)
-        if (per_of(&m->inputs[i]))
-            a->inputs[i].is_whole = false;
     return 0;
 }
 

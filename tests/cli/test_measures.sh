@@ -143,6 +143,26 @@ check_says() # TEXT, of the expression in $2
     expect_said only_stderr 2 "meshsweep: sweep.toml:14:14: metric \`tokens_per_second\`: $1" check sweep.toml
 }
 
+# The median of the ratios is 50 where the ratio of median and maximum is 1.
+derived__read_by_another_or_a_condition__with_its_own_value()
+{
+    toml sweep: objective=max:ratio subject_to='ratio >= 10' job: command='printf "a=%s b=%s\\n" 1 {v} 100 2 100 2' \
+        job.metrics.a: regex='a=([0-9]+)' job.metrics.b: regex='b=([0-9]+)' take=max \
+        metrics.ratio: expression='a / b' better=max metrics.double: expression='2 * ratio' take=min \
+        metrics.beside: expression='ratio + 0 * max_rss' parallel_spec: v=100,1 >sweep.toml
+    run_quietly
+    expect_sql "1|50.0|0.02|50.0
+2|50.0|2.0|50.0" "SELECT job, ratio, double, beside FROM results"
+    expect_sql "" "SELECT * FROM breach"
+    sed -i 's/ >= 10/ >= 51/' sweep.toml
+    run_quietly
+    expect_sql "1|50.0|51.0
+2|50.0|51.0" "SELECT attempt_id, value, bound FROM breach"
+    sed -i 's|"a / b"|"a / c"|' sweep.toml
+    expect_said only_stderr 2 'meshsweep: sweep.toml:12:14: metric `ratio`: unknown metric or key `c`; for a metric'\
+' that jobs write to $MESHSWEEP_METRICS, add a table [job.metrics.NAME]' check sweep.toml
+}
+
 derived__wrong_expression__told_at_check_with_its_place()
 {
     check_says "unknown metric or key \`iter_mss\` (did you mean \`iter_ms\`?)" "1 / iter_mss"
@@ -307,13 +327,14 @@ done
 END
     toml sweep: objective=max:rate job: command='["/bin/sh", "race.sh", "{micro_batch}"]' \
         job.metrics.compute: regex='compute ([0-9]+)' warmup=1 job.metrics.waits: regex='wait ([0-9]+)' \
-        metrics.rate: "expression = \"$1\"" search: strategy=grid racing=true \
+        metrics.total: expression='compute + waits' metrics.rate: "expression = \"$1\"" \
+        search: strategy=grid racing=true \
         parallel_spec: micro_batch=8,1 >sweep.toml
 }
 
 derived__raced__ended_early_by_what_each_step_comes_to()
 {
-    racing_sweep "1000.0 * micro_batch / (compute + waits)"
+    racing_sweep "1000.0 * micro_batch / total"
     expect_run only_stdout 0 check
     expect_said only_stderr_contains 0 "search: 2 trials, 1 ok, 1 stopped early, 0 failed" run --progress none
     expect_sql "8|ok|400.0|
