@@ -14,14 +14,14 @@
 
 /* Pure functions of SQLite 3.40 with the math extension, total but for texts that are no JSON, paths that are none, and
  * abs() of the least integer, and of ours duration_ms (space/build.c), elastic_allows (space/elasticity.c),
- * layout_layers and the like (space/elasticity.c) and model_elements (models/filter.c); those that predict register
- * themselves under names that begin with "predict_". */
+ * layout_layers and the like (space/elasticity.c), model_elements (models/filter.c) and measured (import/table.c);
+ * those that predict register themselves under names that begin with "predict_". */
 static const char allowed_functions[] =
     "abs acos asin atan atan2 ceil ceiling char coalesce cos cosh degrees duration_ms elastic_allows exp floor format"
     " glob hex ifnull iif instr json json_array_length json_extract json_type json_valid layout_is_whole layout_layers"
     " layout_mtp layout_parts -> ->> length like likelihood likely ln log log10 log2 lower ltrim max min mod"
     " model_elements nullif pi pow power printf quote radians replace round rtrim sign sin sinh sqrt substr substring"
-    " tan tanh trim trunc typeof unicode unlikely upper";
+    " tan tanh trim trunc typeof unicode unlikely upper measured";
 
 struct watch {
     guard_column *each; /* NULL: nobody asks */

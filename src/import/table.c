@@ -8,6 +8,7 @@
 
 #include "config/failure.h"
 #include "config/meaning.h"
+#include "database/function.h"
 #include "database/guard.h"
 #include "metrics/proposals.h"
 #include "toml/known.h"
@@ -15,6 +16,7 @@
 #include "util/parse.h"
 #include "util/suggest.h"
 
+#define BLANKS " \t\r\n"
 #define NO_SUCH_COLUMN "no such column: "
 #define COLUMNS_NAMED 12
 
@@ -28,6 +30,8 @@ struct negatives {
     double first; /* 0: none yet */
 };
 
+enum select_column { SELECT_STATE, SELECT_DURATION, SELECT_FIRST };
+
 struct import_table {
     const struct import_config *config; /* borrowed */
     const struct sweep *sweep;          /* borrowed */
@@ -39,7 +43,8 @@ struct import_table {
     struct db *db;
     struct stmt *insert, *select;
     int64_t rows;
-    size_t line; /* of the row that is looked at */
+    size_t line;  /* of the row that is looked at */
+    char **texts; /* per column of the select: what it was to compute with, and is no number; NULL: nothing */
     struct value *values;
     double *metrics;
     struct negatives *negatives; /* per column of [import] */
@@ -49,6 +54,27 @@ struct import_table {
 };
 
 /* --- making --- */
+
+/* Gives a number as it is, also where a text is one, or begins with one and that is asked for by a minus before the
+ * column of the select. Another text is what that column has in place of a number. */
+static bool measured(void *context, const struct sql_value *arguments, int count, double *out)
+{
+    struct import_table *t = context;
+    const struct sql_value *v = &arguments[1];
+    const char *text = v->type == COLUMN_TEXT ? v->text : "-0.0";
+    const int64_t column = arguments[0].integer;
+    if (count != 2 || v->type == COLUMN_NULL)
+        return false;
+    if (v->type == COLUMN_INT || v->type == COLUMN_FLOAT)
+        *out = sql_number(v);
+    else if (!(column < 0 ? parse_number_in_text(text, strlen(text), out) > 0 : parse_double(text, out)) ||
+             !isfinite(*out) || (*out == 0 && signbit(*out))) {
+        if (!t->texts[llabs(column)])
+            t->texts[llabs(column)] = xstrdup(text);
+        return false;
+    }
+    return true;
+}
 
 static int create_table(struct import_table *t, struct error *e)
 {
@@ -64,6 +90,8 @@ static int create_table(struct import_table *t, struct error *e)
     buffer_add_char(&create, ')');
     buffer_add_char(&insert, ')');
     int rc = db_open(NULL, DB_TEMPORARY, &t->db, e);
+    if (rc == 0)
+        rc = db_add_real_function(t->db, "measured", measured, t, e);
     if (rc == 0 && db_exec(t->db, buffer_text(&create), e) < 0)
         rc = error_context(e, "%s: the header", t->file);
     if (rc == 0)
@@ -85,7 +113,7 @@ static void add_columns_there(const struct import_table *t, struct buffer *out)
 struct clause {
     const char *text, *table, *name; /* "[import.model]", "layers" */
     const struct position *at;
-    bool is_measured;
+    int measured; /* the column of the select, if numbers are wanted */
 };
 
 static void add_problem(const struct import_table *t, const struct clause *c, const char *why, struct error *problems)
@@ -104,15 +132,79 @@ static void add_problem(const struct import_table *t, const struct clause *c, co
                    c->name, why, buffer_text(&there));
 }
 
-/* What was measured is not divided as whole numbers are: 250 ms would be 0 s beside 250.5 ms. */
-static void add_expression(const struct clause *c, struct buffer *out)
+/* What stands at `p`: a comment, a quoted text or name, a word or number, or one character. */
+static size_t token_length(const char *p)
 {
-    char quote = '\0';
-    for (const char *p = c->text; *p; p++) {
-        const bool is_comment = p[1] == '*' || (p > c->text && p[-1] == '*');
-        buffer_printf(out, "%s%c", c->is_measured && *p == '/' && !quote && !is_comment ? "* 1.0 " : "", *p);
-        if (quote ? *p == quote : strchr("'\"`[", *p) != NULL)
-            quote = quote ? '\0' : *p == '[' ? ']' : *p;
+    static const char *const quotes[][2] = {{"/*", "*/"}, {"--", "\n"}, {"'", "'"},
+                                            {"\"", "\""}, {"`", "`"},   {"[", "]"}};
+    for (size_t i = 0; i < LENGTH(quotes); i++) {
+        const size_t begins = strncmp(p, quotes[i][0], strlen(quotes[i][0])) == 0 ? strlen(quotes[i][0]) : 0;
+        const char *end = begins ? strstr(p + begins, quotes[i][1]) : NULL;
+        if (end)
+            return (size_t)(end - p) + strlen(quotes[i][1]);
+    }
+    size_t n = 0;
+    while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == '.' || (p[n] & 0x80))
+        n++;
+    return n ? n : 1;
+}
+
+/* The length of what may be computed with at `p`: a column, or the call of a function, or what stands in parentheses;
+ * 0: something else. */
+static size_t operand_length(const char *p)
+{
+    size_t n = token_length(p), open = 0;
+    OWNED char *word = xstrndup(p, n);
+    const bool is_word = (isalpha((unsigned char)*p) || *p == '_' || (*p & 0x80)) &&
+                         (!db_is_keyword(word) || strcasecmp(word, "replace") == 0);
+    if (!is_word && *p != '(')
+        return n > 1 && strchr("\"`[", *p) ? n : 0;
+    const size_t blanks = is_word ? strspn(p + n, BLANKS) : 0;
+    if (is_word && p[n + blanks] != '(')
+        return n;
+    n = is_word ? n + blanks : 0;
+    do {
+        open += p[n] == '(';
+        open -= p[n] == ')';
+        n += token_length(p + n);
+    } while (open && p[n]);
+    return open ? 0 : n;
+}
+
+static bool is_operator(const char *p)
+{
+    return *p && strchr("+-*/%", *p) && strncmp(p, "->", 2) != 0 && token_length(p) == 1;
+}
+
+/* Returns whether "+ 0" or "+ 0.0" stands there: SQL for the number that a text begins with. */
+static bool adds_nothing(const char *p)
+{
+    const char *addend = p + 1 + strspn(p + 1, BLANKS);
+    return *p == '+' && *addend == '0' && strspn(addend, "0.") == token_length(addend);
+}
+
+/* Adds the expression from `p` on. Where numbers are wanted, what is computed with must be one, as SQL takes of a text
+ * what it begins with, 1 of "1,234" and 0 of "nan"; and whole numbers are divided as others are: 250 ms would be 0 s
+ * beside 250.5 ms. */
+static void add_expression(const struct clause *c, const char *p, const char *end, struct buffer *out)
+{
+    bool computes = false; /* with what comes next */
+    for (size_t n; p < end; p += n) {
+        const size_t operand = c->measured ? operand_length(p) : 0;
+        const char *next = p + operand + strspn(p + operand, BLANKS);
+        n = token_length(p);
+        if (c->measured && *p == '/' && n == 1)
+            buffer_add_text(out, "* 1.0 ");
+        if (operand && (computes || (next < end && is_operator(next)))) {
+            buffer_printf(out, "measured(%d, %.*s", adds_nothing(next) ? -c->measured : c->measured, (int)n, p);
+            add_expression(c, p + n, p + operand, out);
+            buffer_add_char(out, ')');
+            n = operand;
+        } else {
+            buffer_add(out, p, n);
+        }
+        if (!strchr(BLANKS, *p) && (n == 1 || !strchr("-/", *p)))
+            computes = is_operator(p);
     }
 }
 
@@ -126,7 +218,7 @@ static void add_clause(struct import_table *t, const struct clause *c, struct bu
     else if (stmt_column_count(probe) != 1)
         add_problem(t, c, "more than one value", problems);
     buffer_add_text(select, select->length ? ", (" : "SELECT (");
-    add_expression(c, select);
+    add_expression(c, c->text, c->text + strlen(c->text), select);
     buffer_add_text(select, "\n)");
 }
 
@@ -137,8 +229,7 @@ static void mark_decimal_commas(struct import_table *t, struct error *problems)
         size_t i = FIRST(k, t->column_count, strcasecmp(t->names[k], named->items[n].text) == 0);
         OWNED char *why = xasprintf(NO_SUCH_COLUMN "%s", named->items[n].text);
         if (i == t->column_count)
-            add_problem(t, &(struct clause){NULL, "[import]", "decimal_comma", &named->items[n].at, false}, why,
-                        problems);
+            add_problem(t, &(struct clause){NULL, "[import]", "decimal_comma", &named->items[n].at, 0}, why, problems);
         t->has_decimal_comma[i] = true;
     }
 }
@@ -166,17 +257,20 @@ static int compile(struct import_table *t, struct error *e)
     struct error problems = ERROR_INIT;
     OWNED_BUFFER select = BUFFER_INIT;
     mark_decimal_commas(t, &problems);
-    add_clause(t, &(struct clause){c->state ? c->state : "NULL", "[import]", "state", &c->state_at, false}, &select,
+    add_clause(t, &(struct clause){c->state ? c->state : "NULL", "[import]", "state", &c->state_at, 0}, &select,
                &problems);
-    add_clause(t, &(struct clause){c->duration ? c->duration : "NULL", "[import]", "duration", &c->duration_at, true},
+    add_clause(t,
+               &(struct clause){c->duration ? c->duration : "NULL", "[import]", "duration", &c->duration_at,
+                                SELECT_DURATION},
                &select, &problems);
     for (size_t i = 0; i < c->column_count; i++) {
         const struct import_column *k = &c->columns[i];
         OWNED char *table = xasprintf("[import.%s]", k->is_metric ? "metrics" : section_names[k->section]);
-        add_clause(t, &(struct clause){k->expression, table, k->name, &k->at, k->is_metric}, &select, &problems);
+        add_clause(t, &(struct clause){k->expression, table, k->name, &k->at, k->is_metric ? SELECT_FIRST + (int)i : 0},
+                   &select, &problems);
     }
     for (size_t i = 0; i < c->refusal_count; i++)
-        add_clause(t, &(struct clause){c->refusals[i].when, "[[import.refuse]]", "when", &c->refusals[i].at, false},
+        add_clause(t, &(struct clause){c->refusals[i].when, "[[import.refuse]]", "when", &c->refusals[i].at, 0},
                    &select, &problems);
     buffer_add_text(&select, ", \"#line\" FROM \"#table\" ORDER BY \"#row\"");
     int rc = 0;
@@ -242,6 +336,7 @@ int import_table_create(const struct sweep *s, const char *file, const char *con
     t->column_count = count;
     t->has_decimal_comma = xcalloc(count + 1, sizeof *t->has_decimal_comma);
     t->is_read = xcalloc(count + 1, sizeof *t->is_read);
+    t->texts = xcalloc(s->import.column_count + SELECT_FIRST, sizeof *t->texts);
     t->values = xcalloc(s->import.column_count + 1, sizeof *t->values);
     t->metrics = xcalloc(s->import.column_count + 1, sizeof *t->metrics);
     t->negatives = xcalloc(s->import.column_count + 1, sizeof *t->negatives);
@@ -265,9 +360,12 @@ void import_table_free(struct import_table *t)
     db_close(t->db);
     for (size_t i = 0; t->values && i < t->config->column_count; i++)
         value_free(&t->values[i]);
+    for (size_t i = 0; i < t->config->column_count + SELECT_FIRST; i++)
+        free(t->texts[i]);
     for (size_t i = 0; i < t->refusal_count; i++)
         free(t->refusals[i].why);
-    free_all(t->refusals, t->values, t->metrics, t->negatives, t->has_decimal_comma, t->is_read, t->unused, t->file, t);
+    free_all(t->refusals, t->texts, t->values, t->metrics, t->negatives, t->has_decimal_comma, t->is_read, t->unused,
+             t->file, t);
 }
 
 /* --- rows in --- */
@@ -305,13 +403,15 @@ int import_table_add(struct import_table *t, size_t line, const char *const *cel
 
 /* --- rows out --- */
 
-enum select_column { SELECT_STATE, SELECT_DURATION, SELECT_FIRST };
-
 /* Stands on the next row: 1, 0 behind the last, or -1. */
 static int next_row(struct import_table *t, struct error *e)
 {
-    int rc = stmt_next(t->select, e);
     const size_t columns = t->config->column_count + t->config->refusal_count;
+    for (size_t i = 0; i < t->config->column_count + SELECT_FIRST; i++) {
+        free(t->texts[i]);
+        t->texts[i] = NULL;
+    }
+    int rc = stmt_next(t->select, e);
     if (rc > 0)
         t->line = (size_t)stmt_int(t->select, SELECT_FIRST + (int)columns);
     return rc < 0 ? error_context(e, "%s, behind line %zu", t->file, t->line) : rc;
@@ -408,10 +508,12 @@ static char *read_metric(const struct import_table *t, int column, const char *n
 {
     enum column_type type = stmt_type(t->select, column);
     *out = NAN;
-    if (type == COLUMN_NULL)
+    if (type == COLUMN_NULL && !t->texts[column])
         return NULL;
     double value = stmt_double(t->select, column);
-    const char *text = type == COLUMN_INT || type == COLUMN_FLOAT ? NULL : stmt_text(t->select, column);
+    const char *text = type == COLUMN_INT || type == COLUMN_FLOAT ? NULL
+                       : type == COLUMN_NULL                      ? t->texts[column]
+                                                                  : stmt_text(t->select, column);
     /* replace() and the like make texts of numbers. */
     if (text && !parse_double(text, &value))
         return xasprintf("%s is `%.60s`, which is not a number%s", name, text,
@@ -501,13 +603,14 @@ static bool read_row(struct import_table *t, struct import_row *out)
     if (!read_metrics(t, line, is_ok))
         return false;
     read_keys(t);
-    const double duration = stmt_double_or_nan(t->select, SELECT_DURATION);
+    double duration;
+    free(read_metric(t, SELECT_DURATION, "duration", &(struct negatives){0}, &duration));
     *out = (struct import_row){line,
                                t->values,
                                t->metrics,
                                is_ok ? NULL : outcome,
                                t->config->state ? state : NULL,
-                               duration > 0 && isfinite(duration) ? duration : NAN};
+                               duration > 0 ? duration : NAN};
     if (is_ok && !has_objective(t))
         out->failure = failure_names[FAILURE_NO_METRIC];
     return true;

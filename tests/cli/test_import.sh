@@ -99,6 +99,34 @@ import__measured_whole_numbers__divided_as_others()
 |1|' "SELECT throughput, layers, duration_ms FROM results"
 }
 
+# SQL takes 0 of "nan" and 1 of "1,234": the row would be the fastest.
+import__text_computed_with__refused_unless_it_is_a_number()
+{
+    local form
+    printf '%s\n' mb,ms 1,250 2,nan 3,'"1,234"' 4,2.5s 5,-0.0 6, >table.csv
+    while read -r form; do
+        toml sweep: objective=min:t import: duration='ms * 60' import.parallel_spec: mb=mb \
+            import.metrics: "t = '''$form'''" >import.toml
+        expect_run only_status 0 import -c import.toml -d t.db table.csv
+        expect_stderr_contains 'table.csv:3: t is `nan`, which is not a number' 'table.csv:4: t is `1,234`, which' \
+            'table.csv:5: t is `2.5s`, which is not' 'table.csv:6: t is -0.0, which marks a missing value'
+        expect_sql "1|0.25|15000000|
+6|||no-metric" "SELECT mb, t, duration_ms, failure FROM results" t.db
+        rm t.db
+    done <<'END'
+ms / 1000
+(ms) / 1e3 -- of ms
+0.001 * "ms"
+-coalesce(ms, NULL) / -1000.0
+CASE WHEN mb > 9 THEN ms ELSE replace(ms, 'x', '') / 1000 END
+ms + 0 / mb - 0.999 * [ms] /* of ms */
+END
+    sed -i "s|^t = .*|t = \"CASE WHEN ms = 'nan' THEN 7 ELSE ms + 0.0 END\"|" import.toml
+    expect_run only_status 0 import -c import.toml -d t.db table.csv
+    expect_sql "1|250.0 2|7.0 3|1234.0 4|2.5 6|" "SELECT group_concat(mb || '|' || coalesce(t, ''), ' ')
+        FROM results" t.db
+}
+
 import__many_numbers_alike__told_once()
 {
     small_table
