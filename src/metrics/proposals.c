@@ -160,6 +160,7 @@ static size_t no_number(const char *text, const char *at, const char *end)
 static void find_name(const char *line, const char *at, struct log_field *f)
 {
     const char *end = at;
+    end -= end > line && end[-1] == '"' && *f->number_end == '"';
     while (end > line && end[-1] == ' ')
         end--;
     if (end > line && strchr(":=", end[-1]))
@@ -171,9 +172,7 @@ static void find_name(const char *line, const char *at, struct log_field *f)
         const char *word = p;
         while (word > line && is_name_char(word[-1]))
             word--;
-        if (word == p || isdigit((unsigned char)*word) || *word == '(' || *word == '-' || *word == '/')
-            begin = *word == '(' && word < p ? word : begin;
-        if (word == p || isdigit((unsigned char)*word) || *word == '-' || *word == '/')
+        if (word == p || isdigit((unsigned char)word[*word == '(']) || *word == '-' || *word == '/')
             break;
         if (no_number(line, word, p))
             break;
@@ -325,6 +324,34 @@ static bool is_begun_before(const char *line, const struct log_field *f)
     return false;
 }
 
+/* The per cent of a progress bar, "Steps:  10%|##", behind what describes it; NULL: the line is none. */
+static const char *find_bar(const char *line, const char *end)
+{
+    const char *percent = memmem(line, (size_t)(end - line), "%|", 2);
+    while (percent && percent > line && isdigit((unsigned char)percent[-1]))
+        percent--;
+    return percent;
+}
+
+/* Steps begin behind the bars of what is prepared for them: "Map: 10%|", "Loading checkpoint shards: 25%|". */
+static bool is_preparation(const char *line, const char *end)
+{
+    const struct toml_node *words = known("log", "preparations");
+    const char *bar = find_bar(line, end), *begin = line + strspn(line, " ");
+    return bar && ANY(i, words->child_count, words_end(begin, begin, bar, words->children[i].text));
+}
+
+/* Tells a bar from others by its description, unless that has numbers, which change. */
+static void add_bar(struct buffer *out, const char *line, const struct log_field *f)
+{
+    const char *bar = find_bar(line, f->number);
+    if (!bar || ANY(i, (size_t)(bar - line), isdigit((unsigned char)line[i])))
+        return;
+    buffer_add_text(out, "^ *");
+    add_escaped(out, line + strspn(line, " "), bar);
+    buffer_add_text(out, "[0-9]+%.*[ ,]");
+}
+
 /* The text before it finds "loss: 3" and not "train loss: 3". */
 static char *regex_of(const char *line, const struct log_field *f, const struct kind *k)
 {
@@ -339,6 +366,8 @@ static char *regex_of(const char *line, const struct log_field *f, const struct 
         add_escaped(&b, before, f->name);
     } else if (f->name < f->name_end && isalnum((unsigned char)*f->name))
         buffer_add_text(&b, "\\b");
+    else if (f->name == f->name_end)
+        add_bar(&b, line, f);
     add_escaped(&b, f->name, f->number);
     buffer_add_text(&b, has_comma(f)                     ? WITH_COMMAS
                         : strcmp(k->metric, "loss") == 0 ? "([-+0-9.eEnaif]+)"
@@ -549,8 +578,9 @@ static void add_field(struct proposal_list *l, const char *line, const struct lo
     }
     OWNED char *regex = regex_of(line, f, k);
     regex = l->has_tabs ? with_tabs(regex) : regex;
-    struct proposal *p =
-        FIND(i, l->count, l->items[i].metric == k->metric && strcmp(l->items[i].regex, regex) == 0, &l->items[i]);
+    struct proposal *p = FIND(i, l->count, strcmp(l->items[i].regex, regex) == 0, &l->items[i]);
+    if (p && k < kind_named(p->metric)) /* its lines are also those of steps */
+        p->metric = k->metric;
     if (!p && l->count < PROPOSALS_MOST) {
         p = array_add(l->items, l->count);
         *p = (struct proposal){.metric = k->metric,
@@ -671,7 +701,7 @@ void proposals_from_log(const char *log, size_t length, struct proposal_list *ou
         const char *end = memchr(text, '\n', length_most);
         end = end ? end : text + length_most;
         struct log_field f;
-        for (const char *p = text; next_field(text, &p, end, &f);)
+        for (const char *p = text; !is_preparation(text, end) && next_field(text, &p, end, &f);)
             add_field(out, text, &f);
         text = end + 1;
     }
