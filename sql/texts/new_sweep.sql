@@ -89,9 +89,9 @@ line (part, n, line) AS (
             || iif(inputs = 0, '', char(10) || '# device = "H100"            # needed to predict times and what does not fit')
         FROM it WHERE devices IS NOT NULL OR EXISTS (SELECT 1 FROM axis WHERE is_devices)
     UNION ALL SELECT 1002, n, line FROM axis WHERE is_devices
-    UNION ALL SELECT 1002, 10000, say('%s# The launcher %s takes devices 0, 1, …, whichever a job is given: one job at a time.%s[local]%s'
-            || 'exclusive = true', char(10), ?1 ->> 'launcher', char(10), char(10))
-        WHERE ?1 ->> 'needs_machine'
+    UNION ALL SELECT 1002, 10000, say('%s# %s: one job at a time.%s[local]%sexclusive = true', char(10),
+            ?1 ->> 'fixed_devices', char(10), char(10))
+        WHERE ?1 ->> 'fixed_devices' IS NOT NULL
     UNION ALL SELECT 1003 + 2 * (NOT is_of_model), n, iif(n > min(n) OVER (PARTITION BY is_of_model), '',
             iif(is_of_model, char(10) || '# From the command; predictions are made from these keys.' || char(10) || '[model]',
                 char(10) || '[training_spec]') || char(10)) || line

@@ -360,10 +360,10 @@ struct drafted {
     size_t axis_count;
     struct command_inputs inputs;
     struct command_files files;
-    const char *ds_config;    /* as the command named it; NULL: none of the axes is a key of it */
-    long long hosts, devices; /* that the launcher starts; 0: not given, or an axis */
-    bool needs_machine;       /* the launcher takes the first devices, whichever the job is given */
-    struct buffer left_out;   /* that name the same devices for every job, as in the command */
+    const char *ds_config;     /* as the command named it; NULL: none of the axes is a key of it */
+    long long hosts, devices;  /* that the launcher starts; 0: not given, or an axis */
+    const char *fixed_devices; /* says what takes the same devices for every job; NULL: nothing */
+    struct buffer left_out;    /* that name the same devices for every job, as in the command */
 };
 
 static bool is_truth(const char *values)
@@ -602,6 +602,30 @@ static void take_ports(struct job_command *c)
     }
 }
 
+/* Returns how many devices are in "0,1"; 0: it is no list of them. */
+static long long count_listed(const char *list)
+{
+    long long count = *list && !list[strspn(list, "0123456789,")];
+    for (const char *p = list; count && *p; p++)
+        count += *p == ',';
+    return count;
+}
+
+/* Returns how many devices the script itself is told to use, as by "--device 0,1": it may hide others then. */
+static long long find_listed_devices(struct drafted *w)
+{
+    const struct toml_node *names = known("command", "lists_devices");
+    for (size_t i = 0; i < names->child_count; i++) {
+        const struct command_setting *s = job_command_find(&w->command, names->children[i].text, false);
+        const char *list = s ? w->command.words.items[s->word] + s->start : "";
+        if (count_listed(list) < 2)
+            continue;
+        w->fixed_devices = arena_keep(&w->arena, xasprintf("Every job names devices %s", list));
+        return count_listed(list);
+    }
+    return 0;
+}
+
 /* Leaves out what names devices, "0,1" and "localhost:0,1", as each job gets its own. Returns how many; 0: none. */
 static long long take_named_devices(struct drafted *w)
 {
@@ -611,10 +635,9 @@ static long long take_named_devices(struct drafted *w)
         const struct command_setting *s = job_command_find(&w->command, names->children[i].text, true);
         const char *value = s ? w->command.words.items[s->word] + s->start : "";
         const char *list = value + (strncmp(value, "localhost:", 10) == 0 ? 10 : 0);
-        if (!*list || list[strspn(list, "0123456789,")])
+        if (!count_listed(list))
             continue;
-        for (count = 1; *list; list++)
-            count += *list == ',';
+        count = count_listed(list);
         for (size_t k = s->option; k <= s->word; k++)
             buffer_printf(&w->left_out, "%s%s", w->left_out.length ? " " : "", w->command.words.items[k]);
         job_command_replace(&w->command, s, NULL);
@@ -625,7 +648,7 @@ static long long take_named_devices(struct drafted *w)
 /* Takes hosts and devices from the launcher's settings, and replaces these with placeholders. */
 static void take_devices(struct drafted *w)
 {
-    const long long named = take_named_devices(w);
+    const long long listed = find_listed_devices(w), left_out = take_named_devices(w);
     struct launched_devices l = job_command_devices(&w->command);
     long long hosts = l.hosts ? count_of(&w->command, l.hosts) : count_in_files(w, l.host_key);
     const bool is_axis_of_devices = ANY(i, w->axis_count, w->axes[i].is_devices);
@@ -637,8 +660,11 @@ static void take_devices(struct drafted *w)
     if (l.counts_all && devices % w->hosts != 0)
         return;
     w->devices = l.counts_all ? devices / w->hosts : devices;
-    w->devices = w->devices || is_axis_of_devices ? w->devices : named;
-    w->needs_machine = l.from_first && (l.devices || is_axis_of_devices);
+    w->devices = w->devices || is_axis_of_devices ? w->devices : left_out ? left_out : listed;
+    if (l.from_first && (l.devices || is_axis_of_devices))
+        w->fixed_devices =
+            arena_keep(&w->arena, xasprintf("The launcher %s takes devices 0, 1, …, whichever a job is given",
+                                            w->command.launcher));
     if (devices && l.devices)
         job_command_replace(&w->command, l.devices, l.counts_all ? "{gpus}" : "{gpus_per_node}");
     l = job_command_devices(&w->command);
@@ -805,8 +831,7 @@ static int describe(const struct drafted *w, cJSON *draft, struct error *e)
     cJSON *keys = cJSON_AddArrayToObject(draft, "inputs"), *files = cJSON_AddArrayToObject(draft, "files");
     JSON_ADD(draft, JSON_STRING("name", w->new_sweep->name), JSON_TEXT("by_name", w->inputs.profile),
              JSON_TEXT("missing", w->inputs.missing), JSON_TEXT("launcher", w->command.launcher),
-             JSON_INT("hosts", w->hosts), JSON_INT("devices", w->devices),
-             JSON_TRUTH("needs_machine", w->needs_machine),
+             JSON_INT("hosts", w->hosts), JSON_INT("devices", w->devices), JSON_TEXT("fixed_devices", w->fixed_devices),
              JSON_TEXT("left_out", w->left_out.length ? buffer_text(&w->left_out) : NULL));
     for (const struct command_input *i = w->inputs.items; i < w->inputs.items + w->inputs.count; i++)
         JSON_ITEM(keys, JSON_STRING("key", i->key), JSON_STRING("value", i->value),

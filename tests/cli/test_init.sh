@@ -307,6 +307,9 @@ accelerate launch --gpu_ids 0,1 --num_processes 1 t.py|["accelerate", "launch", 
 deepspeed --include localhost:4,5,6,7 t.py|["deepspeed", "t.py", "--a={a}"]|host = 4
 deepspeed --include=w0:4,5 t.py|["deepspeed", "--include=w0:4,5", "t.py",
 deepspeed --num_gpus 2 t.py|["deepspeed", "--num_gpus", "{gpus_per_node}", "t.py",|[local]\nexclusive = true
+torchrun --nproc_per_node 2 t.py --device 0,1|"t.py", "--device", "0,1",|[local]\nexclusive = true
+yolo train device=0,1,2 epochs=1|["yolo", "train", "device=0,1,2", "epochs=1", "a={a}"]|host = 3
+python3 t.py --device 0|["python3", "t.py", "--device", "0", "--a={a}"]
 fabric run --devices=8 --num-nodes=2 t.py|"--devices={gpus_per_node}", "--num-nodes={nodes}", "t.py",|host = 8
 python3 -m accelerate.commands.launch --num_processes 4 t.py|"--num_processes", "{gpus}", "t.py",|host = 4
 END
