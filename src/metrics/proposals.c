@@ -156,7 +156,8 @@ static size_t no_number(const char *text, const char *at, const char *end)
     return is ? 3 : 0;
 }
 
-/* The name before `at`: words with single blanks between them, of which none begins with a digit. */
+/* The name before `at`: words with single blanks between them, of which none begins with a digit. `f` has the field
+ * before. */
 static void find_name(const char *line, const char *at, struct log_field *f)
 {
     const char *end = at;
@@ -176,8 +177,7 @@ static void find_name(const char *line, const char *at, struct log_field *f)
             break;
         if (no_number(line, word, p))
             break;
-        /* The unit of the number before. */
-        if (word - 1 > line && word[-1] == ' ' && isdigit((unsigned char)word[-2]) && is_any_unit(word, p))
+        if (word == f->unit)
             break;
         begin = word;
         if (word == line || word[-1] != ' ' || word - 1 == line)
@@ -212,6 +212,21 @@ static void find_unit_in_name(struct log_field *f)
     f->unit_end = end;
 }
 
+static bool is_last_word(const struct log_field *f, const struct toml_node *words)
+{
+    for (const char *at = f->name; at < f->name_end; at++)
+        if (ANY(i, words->child_count, words_end(f->name, at, f->name_end, words->children[i].text) == f->name_end))
+            return true;
+    return false;
+}
+
+/* "loss 2.5 tok/s 310": what a loss has behind it, or a number of steps that no time is, is the name of the next. */
+static bool is_next_name(const struct log_field *f)
+{
+    return *f->unit != '%' && (is_last_word(f, known("log", "unitless")) ||
+                               (is_unit(&kinds[0], f->unit, f->unit_end) && is_last_word(f, known("log", "steps"))));
+}
+
 /* The unit behind a number, or in its name. */
 static void find_unit(const char *end, struct log_field *f)
 {
@@ -221,7 +236,7 @@ static void find_unit(const char *end, struct log_field *f)
     for (p = f->unit; p < end && (isalpha((unsigned char)*p) || strchr("/%", *p)); p++)
         ;
     f->unit_end = p;
-    if (apart && !is_any_unit(f->unit, f->unit_end))
+    if (apart && (!is_any_unit(f->unit, f->unit_end) || is_next_name(f)))
         f->unit_end = f->unit = f->number_end;
     if (f->unit == f->unit_end)
         find_unit_in_name(f);
@@ -634,6 +649,12 @@ static void free_proposal(struct proposal *p)
     free_all(p->regex, p->column, p->unit);
 }
 
+/* "Train loss 3 0.25": what grows by one from line to line is a number of the line. */
+static bool is_count(const struct proposal *p)
+{
+    return strstr(p->metric, "loss") && p->lines > 2 && p->least_rise >= 1 && p->least_rise == p->most_rise;
+}
+
 /* A time that only grows, about as much from line to line or for long, is the time since a beginning. */
 static bool is_clock(const struct proposal *p)
 {
@@ -672,7 +693,7 @@ static void judge(struct proposal_list *l)
     }
     for (size_t i = 0; i < l->count; i++) {
         struct proposal p = l->items[i];
-        if ((is_clock(&p) && p.lines > 4) || (l->has_decimal_commas && strstr(p.regex, WITH_COMMAS)))
+        if (is_count(&p) || (is_clock(&p) && p.lines > 4) || (l->has_decimal_commas && strstr(p.regex, WITH_COMMAS)))
             free_proposal(&p);
         else
             l->items[kept++] = p;
@@ -700,7 +721,7 @@ void proposals_from_log(const char *log, size_t length, struct proposal_list *ou
         const size_t left = (size_t)(all - text), length_most = left < LINE_BYTES_MOST ? left : LINE_BYTES_MOST;
         const char *end = memchr(text, '\n', length_most);
         end = end ? end : text + length_most;
-        struct log_field f;
+        struct log_field f = {0};
         for (const char *p = text; !is_preparation(text, end) && next_field(text, &p, end, &f);)
             add_field(out, text, &f);
         text = end + 1;
