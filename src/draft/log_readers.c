@@ -178,7 +178,7 @@ static bool has_metric(const struct log_readers *l, const char *name)
                    !l->proposals.items[i].is_coloured);
 }
 
-/* A profile that reads losses alone is not the program's where a line surely tells how fast it is. */
+/* A profile that reads losses alone is not the program's where lines tell how fast it is. */
 static void prefer_speed(const struct buffer *log, struct log_readers *l)
 {
     const struct toml_node *objectives = known("log", "objectives");
@@ -189,8 +189,7 @@ static void prefer_speed(const struct buffer *log, struct log_readers *l)
         const char *name = o->text + strlen("max:");
         profile_tells |= has_metric(l, name);
         for (size_t i = 0; i < lines.proposals.count && has_metric(&lines, name); i++)
-            line_tells |= strcmp(lines.proposals.items[i].metric, name) == 0 &&
-                          lines.proposals.items[i].confidence == PROPOSAL_SURE;
+            line_tells |= strcmp(lines.proposals.items[i].metric, name) == 0 && lines.proposals.items[i].lines > 1;
     }
     if (profile_tells || !line_tells) {
         log_readers_free(&lines);
