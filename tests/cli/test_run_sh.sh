@@ -160,6 +160,19 @@ signal__reaches_the_tool_and_ends_the_script()
     expect '[ "$(calls)" = 3 ]'
 }
 
+# The rule is run as make would run it there: make itself takes minutes to get so far.
+build__directory_with_a_blank__embeds_its_files()
+{
+    local above
+    above=$(sed -n 's/^srcdir = //p' "$build_dir/Makefile")
+    make -s -C "$build_dir" -n -W "$above/scripts/embed.awk" embedded_files.c |
+        sed -n "s|&& cd [^ ]*|\&\& cd '$source_dir'|; s/.*out=/out=/; /^out=/,\$p" >rule
+    mkdir 'a b'
+    cd 'a b'
+    expect_command silent 0 bash ../rule
+    expect '[ -s embedded_files.c ]'
+}
+
 build__fails__said_with_its_output()
 {
     stand_in_tree
