@@ -670,11 +670,12 @@ static int open_writer(const char *path, const struct store_opening *o, struct d
                : (fetch_directory(*db, notice), known_name_record(*db, e));
 }
 
-/* Also the log and its index, which stay while somebody reads. */
+/* Also the log and its index, which stay while somebody reads. A link that leads to it, or nowhere, is the user's. */
 static void remove_files(const char *path)
 {
-    for (size_t i = 0; i < LENGTH(file_endings); i++) {
-        OWNED char *file = xasprintf("%s%s", path, file_endings[i]);
+    OWNED char *made = realpath(path, NULL);
+    for (size_t i = 0; made && i < LENGTH(file_endings); i++) {
+        OWNED char *file = xasprintf("%s%s", made, file_endings[i]);
         unlink(file);
     }
 }

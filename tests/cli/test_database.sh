@@ -71,6 +71,18 @@ database__no_name_a_directory_or_no_regular_file__refused()
     expect "! ls | grep -e '\.lock' -e '\.db'"
 }
 
+# To a disk that is not mounted: the link is needed again.
+database__link_that_leads_nowhere__stays()
+{
+    small_sweep sweep.toml
+    ln -s absent/results.db results.db
+    expect_run only_stderr_contains 1 run
+    expect '[ -L results.db ]'
+    mkdir absent
+    run_silently 0
+    expect '[ -L results.db ]' '[ -s absent/results.db ]'
+}
+
 database__name_that_sqlite_takes_for_another_thing__is_a_file()
 {
     small_sweep sweep.toml
