@@ -247,6 +247,18 @@ static const char *const device_lines[] = {
     "Cuda failure 2 'out of memory'",
     "ncclUnhandledCudaError: Call to CUDA function failed. Last error: out of memory",
     "Failed to allocate memory for requested buffer of size 4194304",
+    "RuntimeError: CUDA driver error: out of memory",
+    "[TensorRT-LLM][ERROR] CUDA runtime error in cudaMallocAsync(ptr, n, pool, stream): out of memory",
+    "[TRT] [E] [resizingAllocator.cpp::allocate::78] Error Code 1: Cuda Runtime (out of memory)",
+    "CUBLAS failure 3: the resource allocation failed ; GPU=0",
+    "CUDA error: the resource allocation failed",
+    "ggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory",
+    "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,610,612,736 bytes (allocated so far: 512 bytes).",
+    "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing",
+    "(6.11 GiB KV cache is needed, which is larger than the available KV cache memory (5.17 GiB).",
+    "ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can be stored in KV "
+    "cache (56736).",
+    "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
     "meshsweep-trainer: out of memory: rank 1 tried to allocate 3.50 MiB (device capacity 4.00 MiB; 2.00 MiB already",
 };
 
@@ -261,6 +273,8 @@ static const char *const host_lines[] = {
     "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.",
     ("ERROR: Unexpected bus error encountered in worker. It is possible that dataloader's workers are out of shared "
      "memory"),
+    "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
+    "java.lang.OutOfMemoryError: Java heap space",
     "[1234.5] Out of memory: Killed process 4711 (python) total-vm:123456kB",
     "slurmstepd: error: Detected 1 oom_kill event in StepId=440575.0. Some of the step tasks have been OOM Killed.",
     "slurmstepd: error: Detected 2 oom-kill event(s) in step 3756240.batch cgroup.",
