@@ -34,41 +34,33 @@ struct summary recording_summary(const struct recording *r, size_t metric)
 
 static bool was_reported(const struct sample_list *l, const char *name)
 {
-    return ANY(i, l->name_count, strcmp(l->names[i], name) == 0 && l->series[i].tally.reported > 0);
+    const size_t i = sample_list_find(l, name);
+    return i < l->name_count && l->series[i].tally.reported > 0;
 }
 
-/* Finds whether all that a derived objective reads is there; its steps are those of the first input. */
-static void find_inputs(struct recording *r, const char *const *read)
-{
-    r->has_objective = true;
-    r->objective = NAN;
-    for (size_t k = 0; read[k]; k++)
-        r->has_objective &= was_reported(&r->samples, read[k]);
-    for (size_t i = 0; read[0] && i < r->samples.name_count; i++) {
-        if (strcmp(r->samples.names[i], read[0]) != 0)
-            continue;
-        r->counted_steps = recording_summary(r, i).count;
-        r->last_step = r->samples.series[i].tally.last_step;
-    }
-}
-
+/* Finds whether all that the objective is, or is computed from, is there; its steps are those of the first. */
 static void find_objective(struct recording *r, const struct measures *measures)
 {
     if (r->sweep->objective_count == 0 || r->is_full)
         return;
-    const char *const *read = measures_inputs(measures, r->sweep->objectives[0].metric);
-    if (read) {
-        r->is_derived = true;
-        find_inputs(r, read);
-        return;
-    }
-    for (size_t i = 0; i < r->samples.name_count; i++) {
-        if (strcmp(r->samples.names[i], r->sweep->objectives[0].metric) != 0)
+    const char *const itself[] = {r->sweep->objectives[0].metric, NULL};
+    const char *const *read = measures_inputs(measures, itself[0]);
+    const bool is_derived = read;
+    r->has_objective = true;
+    r->objective = NAN;
+    for (read = read ? read : itself; *read; read++) {
+        const size_t i = sample_list_find(&r->samples, *read);
+        const bool is_there = i < r->samples.name_count;
+        const struct summary s = is_there ? recording_summary(r, i) : (struct summary){0};
+        r->has_objective &= s.reported > 0;
+        if (!r->no_number && s.reported > 0 && !(isfinite(s.value) && s.ended_finite)) {
+            r->no_number = r->samples.names[i];
+            r->summary = s;
+        }
+        if (!is_there || r->counted_steps > 0)
             continue;
-        r->summary = recording_summary(r, i);
-        r->has_objective = r->summary.reported > 0;
-        r->objective = r->summary.value;
-        r->counted_steps = r->summary.count;
+        r->objective = is_derived ? NAN : s.value;
+        r->counted_steps = s.count;
         r->last_step = r->samples.series[i].tally.last_step;
     }
 }
@@ -163,11 +155,11 @@ static void judge_diverged(struct recording *r)
 {
     const struct summary *s = &r->summary;
     struct buffer text = BUFFER_INIT;
-    if (r->verdict.failure || !r->has_objective || r->is_derived || (isfinite(s->value) && s->ended_finite))
+    if (r->verdict.failure || !r->has_objective || !r->no_number)
         return;
     const int64_t all = s->count + s->not_finite;
-    buffer_printf(&text, "%s is not a finite number: %lld of %lld samples are NaN or infinite",
-                  r->sweep->objectives[0].metric, (long long)s->not_finite, (long long)all);
+    buffer_printf(&text, "%s is not a finite number: %lld of %lld samples are NaN or infinite", r->no_number,
+                  (long long)s->not_finite, (long long)all);
     free(r->verdict.message);
     r->verdict = (struct verdict){FAILURE_DIVERGED, buffer_take(&text), r->verdict.consequence, false};
 }

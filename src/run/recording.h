@@ -39,10 +39,10 @@ struct recording {
     bool saw[OWN_METRIC_COUNT]; /* of its devices */
     double device_clock, device_throttled;
     bool has_objective;     /* of a derived one: all that it reads was reported */
-    bool is_derived;        /* the objective is computed from other metrics */
     double objective;       /* NaN: what was reported came to no number; of a derived metric: after recording_store */
     bool is_infeasible;     /* after recording_store: it cannot win, for what [sweep] subject_to asks for */
-    struct summary summary; /* of the objective, where it was reported */
+    const char *no_number;  /* the objective, or what it is computed from, that was none in the end; NULL: neither */
+    struct summary summary; /* of that */
     int64_t counted_steps;  /* samples of the objective behind it */
     int64_t last_step;      /* of the objective, whether it counts or not */
     int64_t duration_ms;

@@ -94,6 +94,19 @@ END
 7|1" "SELECT job_id, count(*) FROM attempt GROUP BY 1"
 }
 
+objective__computed_from_what_ends_as_no_number__diverged()
+{
+    job_lines 'objective = "max:rate"' "$(regex_metric v)
+$(toml metrics.rate: expression='10 / v')" <<'END'
+echo v: nan
+echo v: 1; echo v: nan
+echo v: nan; echo v: 2
+END
+    run_silently 3 --keep-going
+    expect_sql "diverged;diverged;" "SELECT group_concat(failure, ';') || ';' FROM job"
+    expect_said only_stdout_contains 0 'highest rate 5, job 3' best
+}
+
 # A unit belongs to a value.
 not_finite__all_samples__no_unit_without_a_value()
 {
