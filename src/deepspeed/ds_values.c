@@ -424,13 +424,21 @@ char *ds_twice_fault(const struct json *root, const char *key, bool in_root, int
     return fault;
 }
 
+/* Whether a list in the place of the key's value has values to try; elsewhere each job would have the list. */
+static bool may_be_tried(const char *key)
+{
+    OWNED char *section = xstrndup(key, strcspn(key, "."));
+    return strchr(key, '.') ? known_has(known("ds_config", "with_axes"), section)
+                            : !known_has(known("ds_config", "no_axes"), key);
+}
+
 /* NULL: nothing is wrong, or the key is not known. The caller frees it. */
 static char *value_fault(const char *key, const struct json *value, int64_t release, bool is_specs)
 {
     struct judged j = {.key = key, .row = row_of(key), .value = value, .release = release};
     if (!j.row || !is_there(key, release))
         return NULL;
-    const bool is_tried = !is_specs && value->kind == JSON_LIST &&
+    const bool is_tried = !is_specs && value->kind == JSON_LIST && may_be_tried(key) &&
                           (!has_type(j.row, "list") || (value->count && value->children[0].kind == JSON_LIST));
     j.is_tried = is_tried || is_specs;
     char *fault = is_tried ? NULL : fault_text(&j);

@@ -275,6 +275,8 @@ values__of_another_type__errors_with_place_remedy_and_what_the_engine_does()
 0.14.5|"wall_clock_breakdown": -1|true or false, not -1; DeepSpeed takes any whole number but 0 as true
 0.14.5|"checkpoint": {"parallel_write": {"pipeline_stage": 1.0}}|
 0.14.5|"tensorboard": ""|tensorboard must be a table, not ""; DeepSpeed ignores it
+0.14.5|"comms_logger": {"verbose": [true, false]}|must be true or false, not [true,false]; DeepSpeed refuses it
+0.14.5|"steps_per_print": [10, 20]|must be a whole number, not [10,20]
 0.14.5|"comms_logger": {"verbose": "auto"}|must be true or false, not "auto"; DeepSpeed refuses it
 0.16.4|"seq_parallel_comm_data_type": "fp61"|"bf16" or "fp32", not "fp61"; did you mean "fp16"?; DeepSpeed refuses it
 0.18.7|"fp16": {"loss_scale": -1}|
