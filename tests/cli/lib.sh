@@ -16,7 +16,8 @@
 #
 # A run of the tool of which a case does not state all three (status, standard output, standard error) fails the case.
 # By hand: tests/cli/test_x.sh [CASE...] runs the tool in build/ (or of BUILD=DIR); KEEP=1 keeps the directories.
-# CASES="CASE..." in the environment names them too; CASES_DRAWN=SEED/N runs about one in N of them, drawn by the seed.
+# CASES="CASE..." in the environment names them too; CASES_DRAWN=SEED/N runs about one in N of them, drawn by the seed,
+# and none of CASES_SPARED. One that takes over a second of a processor is told.
 #
 # Running:   run_meshsweep ARGS            run_command COMMAND ARGS
 #            start_meshsweep ARGS          start_command COMMAND ARGS: in the background, one at a time, then
@@ -615,9 +616,23 @@ measure_slowness()
     [ "$each_us" -lt 2000 ] || SLOW_MACHINE=$((each_us / 500))
 }
 
-# True for about one name in N of CASES_DRAWN=SEED/N, the same ones each time.
+# Milliseconds of a processor that this shell and what it has waited for took; sets `used_ms`.
+measure_used()
+{
+    local times time seconds
+    times >"$top/times"
+    read -r -d '' -a times <"$top/times" || :
+    used_ms=0
+    for time in "${times[@]%s}"; do
+        seconds=${time#*m}
+        used_ms=$((used_ms + ${time%m*} * 60000 + 10#${seconds/[.,]/}))
+    done
+}
+
+# True for about one name in N of CASES_DRAWN=SEED/N, the same ones each time, but for those of CASES_SPARED.
 drawn() # NAME
 {
+    [[ " ${CASES_SPARED-} " != *" $1 "* ]] || return 1
     local text=${CASES_DRAWN%/*}$1 hash=2166136261 i code
     for ((i = 0; i < ${#text}; i++)); do
         printf -v code %d "'${text:i:1}"
@@ -628,7 +643,7 @@ drawn() # NAME
 
 run_cases()
 {
-    local self directory top number=0 failed=0 skipped=0 name names rc
+    local self directory top number=0 failed=0 skipped=0 name names rc used_ms before_ms
     if [ "${1-}" = --case ]; then
         run_one_case "$2"
         exit 0
@@ -651,10 +666,14 @@ run_cases()
         directory=$top/$name
         mkdir "$directory"
         rc=0
+        measure_used
+        before_ms=$used_ms
         (
             cd "$directory" || exit 1
             case_environment timeout -k 5 "$CASE_SECONDS" bash "$self" --case "$name" </dev/null
         ) || rc=$?
+        measure_used
+        [ $((used_ms - before_ms)) -le 1000 ] || echo "# $name took $((used_ms - before_ms)) ms of a processor"
         case $rc in
         0) echo "ok $number - $name" ;;
         77)

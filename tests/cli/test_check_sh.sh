@@ -116,7 +116,8 @@ compilers_beside_the_tests__fail_or_pass_in_their_turn()
     wait_until '! kill -0 "$(cat tree/sleeper)" 2>/dev/null' 30
 }
 
-# A draw takes about a third of forty cases, the same ones each time, others by another seed; or those that are named.
+# A draw takes about a third of forty cases, the same ones each time, others by another seed, and none that is spared;
+# or those that are named.
 cases__drawn_or_named__alone()
 {
     { echo '. "$0.lib"'; seq -f 'case__%g() { :; }' 40; echo 'run_cases "$@"'; } >forty.sh
@@ -131,10 +132,30 @@ cases__drawn_or_named__alone()
     done
     expect 'cmp drawn drawn.a' '! cmp -s drawn.a drawn.b'
     expect '[ "$(wc -l <drawn.a)" -gt 6 ] && [ "$(wc -l <drawn.a)" -lt 24 ]'
+    read -r _ _ _ spared <drawn.a
+    expect_command among_stdout 0 env CASES_DRAWN=a/3 CASES_SPARED="case $spared" bash ./forty.sh
+    grep -v SKIP .stdout >drawn || true
+    expect '[ "$(comm -3 <(sort drawn) <(sort drawn.a) | grep -o "case__.*")" = "$spared" ]'
     run_command env CASES='case__7 case__30' bash ./forty.sh
     expect_only_stdout 0 'ok 1 - case__7
 ok 2 - case__30
 1..2'
+}
+
+# The full check spares what takes long, by these words.
+case__over_a_second_of_a_processor__told()
+{
+    cat >long.sh <<'END'
+. "$0.lib"
+a__b() { top=$PWD; until measure_used; [ "$used_ms" -gt 1000 ]; do for ((i = 0; i < 9999; i++)); do :; done; done; }
+c__d() { :; }
+run_cases "$@"
+END
+    cp "$tests_source_dir/cli/lib.sh" long.sh.lib
+    run_command bash ./long.sh
+    expect_only_stdout_matches 0 '^# a__b took [1-9][0-9]{3} ms of a processor$' '^ok 2 - c__d$'
+    expect_stdout_lacks 'c__d took'
+    grep -qF 'took [0-9]* ms of a processor' "$source_dir/scripts/check.sh" || fail "check.sh looks for other words"
 }
 
 # A log that names no case is told from the first error on, else by its last lines.
