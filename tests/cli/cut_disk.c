@@ -1,6 +1,7 @@
 /* Makes what a disk may hold after a power cut, from record_disk.c's notes: cut_disk RECORDED SEED DIRECTORY
  *
- * The power goes after a number of acts that the seed chooses. What was synced is there. Of what was written to a file
+ * The power goes after a number of acts that the seed chooses, every other time one at which something had been said:
+ * before, nothing can be lost that somebody relies on, and there are most of the acts. What was synced is there. Of what was written to a file
  * since its last sync the seed chooses for each file: nothing, all, a beginning whose last write is torn at a sector,
  * or any of the sectors, whatever their order. A name is on disk with a sync of its directory, of which more are there
  * up to one that the seed chooses, in order. The files are made in DIRECTORY, which must be empty; standard output gets
@@ -222,7 +223,11 @@ int main(int argc, char **argv)
         return 2;
     state = strtoull(argv[2], NULL, 10);
     read_acts(argv[1]);
-    size_t end = chosen(act_count + 1), names = chosen(act_count + 1);
+    size_t said = 0;
+    while (said < act_count && acts[said].head.kind != DISK_SAID)
+        said++;
+    said = chosen(2) ? said : 0;
+    size_t end = said + chosen(act_count + 1 - said), names = chosen(act_count + 1);
     for (size_t i = 0; i < end; i++)
         take(i);
     for (size_t i = 0; i < file_count; i++) {
