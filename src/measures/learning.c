@@ -122,9 +122,8 @@ static int read_observations(struct db *db, const struct calibration_row *place,
 static void compare_baseline(const struct calibration_data *l, struct calibration_row *row)
 {
     struct baseline_comparison c;
-    struct error ignored;
     row->baseline = row->model_error = row->baseline_error = NAN;
-    if (baseline_compare(l->runs, l->run_count, BASELINE_WINDOW, &c, &ignored) < 0)
+    if (!baseline_compare(l->runs, l->run_count, BASELINE_WINDOW, &c))
         return;
     row->model_error = c.model_error;
     row->baseline_error = c.baseline_error;
@@ -145,13 +144,12 @@ static int fit(const struct learner *n, struct calibration_row row, struct error
     const bool is_memory = is_of_memory(row.quantity);
     struct calibration_data l = {0};
     struct calibration c;
-    struct error unfit = ERROR_INIT;
     if (!prior)
         return 0;
     const struct calibration_prior start =
         is_memory ? calibration_of_memory(&prior->memory) : calibration_of_time(&prior->time);
     int rc = read_observations(n->db, &row, &l, e);
-    if (rc == 0 && calibrate(&start, l.observations, l.count, NULL, &c, &unfit) == 0) {
+    if (rc == 0 && calibrate(&start, l.observations, l.count, NULL, &c)) {
         OWNED char *weights = numbers_json(c.weights, start.terms);
         row.weights_json = weights;
         row.sigma = c.sigma;

@@ -311,8 +311,7 @@ static double mtp_size(const struct architecture *a)
            (layer.attention + layer.mlp + layer.experts + layer.router + layer.norms + projection);
 }
 
-int architecture_count(const struct architecture *a, int64_t tensor, struct architecture_parameters *out,
-                       struct error *e)
+bool architecture_count(const struct architecture *a, int64_t tensor, struct architecture_parameters *out)
 {
     double layers = architecture_layers(a), vocab = architecture_padded_vocab(a, tensor);
     struct layer_parameters layer;
@@ -332,9 +331,7 @@ int architecture_count(const struct architecture *a, int64_t tensor, struct arch
     p.total = dense + p.experts;
     p.active = dense + (a->experts > 0 ? p.experts / (double)a->experts * (double)a->experts_per_token : 0);
     if (!(p.total <= TOTAL_MOST))
-        return error_set(e, ERROR_USAGE,
-                         "%.3g parameters are more than the plausible maximum of %.0e; check the keys of the model",
-                         p.total, TOTAL_MOST);
+        return false;
     *out = p;
-    return 0;
+    return true;
 }

@@ -242,6 +242,5 @@ void architecture_mtp_stack(const struct architecture *a, struct architecture *o
 /* All layers of one depth of MTP, with its norms; its projection is returned. */
 double architecture_mtp_layer(const struct architecture *a, struct layer_parameters *out);
 
-/* -1 when the total exceeds 10^15. */
-int architecture_count(const struct architecture *a, int64_t tensor, struct architecture_parameters *out,
-                       struct error *e);
+/* False, `out` untouched, when the total exceeds 10^15. */
+bool architecture_count(const struct architecture *a, int64_t tensor, struct architecture_parameters *out);

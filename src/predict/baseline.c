@@ -25,16 +25,14 @@ double baseline_slowness(const struct timed_run *runs, size_t count)
     return median_ratio(runs, count, true);
 }
 
-int baseline_compare(const struct timed_run *runs, size_t count, size_t window, struct baseline_comparison *out,
-                     struct error *e)
+bool baseline_compare(const struct timed_run *runs, size_t count, size_t window, struct baseline_comparison *out)
 {
     struct baseline_comparison c = {0};
     double scaled_error = 0;
-    if (count < 2 || window == 0)
-        return error_set(e, ERROR_USAGE, "nothing to compare over %zu runs and a window of %zu", count, window);
-    for (size_t i = 0; i < count; i++)
-        if (!is_positive(runs[i].predicted_s) || !is_positive(runs[i].measured_s) || !is_positive(runs[i].peak_s))
-            return error_set(e, ERROR_USAGE, "run %zu has a time that is not a positive number", i);
+    if (count < 2 || window == 0 ||
+        ANY(i, count,
+            !is_positive(runs[i].predicted_s) || !is_positive(runs[i].measured_s) || !is_positive(runs[i].peak_s)))
+        return false;
     for (size_t i = count > window ? count - window : 1; i < count; i++) {
         double constant_mfu = baseline_slowness(runs, i) * runs[i].peak_s;
         c.model_error += fabs(runs[i].predicted_s / runs[i].measured_s - 1);
@@ -46,5 +44,5 @@ int baseline_compare(const struct timed_run *runs, size_t count, size_t window, 
     c.baseline_error /= (double)c.compared;
     c.baseline_wins = c.baseline_error < c.model_error;
     *out = c;
-    return 0;
+    return true;
 }

@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "util/error.h"
-
 /* A run; arrays of them are in the order in which they ran. */
 struct timed_run {
     double predicted_s; /* by the model, before the run */
@@ -26,7 +24,6 @@ double baseline_slowness(const struct timed_run *runs, size_t count);
 
 /* Compares the last `window` runs, each with a scale of the runs before it: where all were predicted before any had
  * been measured, as of an imported table, only that is like with like. The baseline's prediction for a run is peak_s
- * divided by the median MFU of all runs before it, so the first run is never compared. -1 (ERROR_USAGE), `out`
- * untouched, if there are fewer than two runs, the window is 0, or a number is not finite and positive. */
-int baseline_compare(const struct timed_run *runs, size_t count, size_t window, struct baseline_comparison *out,
-                     struct error *e);
+ * divided by the median MFU of all runs before it, so the first run is never compared. False, `out` untouched, if
+ * there are fewer than two runs, the window is 0, or a number is not finite and positive. */
+bool baseline_compare(const struct timed_run *runs, size_t count, size_t window, struct baseline_comparison *out);

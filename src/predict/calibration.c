@@ -235,35 +235,24 @@ static size_t mark_broken(struct regression *p, bool *broken)
     return found;
 }
 
-static int check_observation(const struct calibration_prior *prior, const struct observation *o, size_t i,
-                             struct error *e)
+static bool can_use(const struct calibration_prior *prior, const struct observation *o)
 {
     double predicted = 0;
-    if (o->kind < OBSERVATION_MEASURED || o->kind > OBSERVATION_AT_MOST || !(o->y > 0 && isfinite(o->y)))
-        return error_set(e, ERROR_USAGE, "observation %zu is not a positive number: %g", i, o->y);
+    bool good = o->kind >= OBSERVATION_MEASURED && o->kind <= OBSERVATION_AT_MOST && o->y > 0 && isfinite(o->y);
     for (size_t j = 0; j < prior->terms; j++) {
-        if (!(o->terms[j] >= 0 && isfinite(o->terms[j])))
-            return error_set(e, ERROR_USAGE, "term %zu of observation %zu is %g", j, i, o->terms[j]);
+        good &= o->terms[j] >= 0 && isfinite(o->terms[j]);
         predicted += o->terms[j] * prior->weights[j];
     }
-    if (!(predicted > 0 && isfinite(predicted / o->y) && isfinite(predicted * o->y)))
-        return error_set(e, ERROR_USAGE, "there is no prediction for observation %zu", i);
-    return 0;
+    return good && predicted > 0 && isfinite(predicted / o->y) && isfinite(predicted * o->y);
 }
 
-static int check_observations(const struct calibration_prior *prior, const struct observation *observations,
-                              size_t count, struct error *e)
+static bool can_fit(const struct calibration_prior *prior, const struct observation *observations, size_t count)
 {
-    if (prior->terms == 0 || prior->terms > CALIBRATION_TERMS || !(prior->noise > 0 && isfinite(prior->noise)) ||
-        !(prior->spread > 0 && isfinite(prior->spread)) || !(prior->sigma > 0 && isfinite(prior->sigma)))
-        return error_set(e, ERROR_USAGE, "a prior without terms, noise, spread or sigma");
-    for (size_t j = 0; j < prior->terms; j++)
-        if (!(prior->weights[j] >= 0 && isfinite(prior->weights[j])))
-            return error_set(e, ERROR_USAGE, "prior weight %zu is %g", j, prior->weights[j]);
-    for (size_t i = 0; i < count; i++)
-        if (check_observation(prior, &observations[i], i, e))
-            return -1;
-    return 0;
+    const double scales[] = {prior->noise, prior->spread, prior->sigma};
+    return prior->terms > 0 && prior->terms <= CALIBRATION_TERMS &&
+           !ANY(i, LENGTH(scales), !(scales[i] > 0 && isfinite(scales[i]))) &&
+           !ANY(j, prior->terms, !(prior->weights[j] >= 0 && isfinite(prior->weights[j]))) &&
+           !ANY(i, count, !can_use(prior, &observations[i]));
 }
 
 /* Spread of the residuals, the prior's sigma counting as PRIOR_RUNS runs; the interval is their quantile once
@@ -303,13 +292,13 @@ static void fit(struct regression *p, struct calibration *out)
     out->censored = count_used(p, false);
 }
 
-int calibrate(const struct calibration_prior *prior, const struct observation *observations, size_t count, bool *broken,
-              struct calibration *out, struct error *e)
+bool calibrate(const struct calibration_prior *prior, const struct observation *observations, size_t count,
+               bool *broken, struct calibration *out)
 {
     struct regression p = {.prior = prior, .count = count, .terms = prior->terms};
     struct calibration result = {0};
-    if (check_observations(prior, observations, count, e))
-        return -1;
+    if (!can_fit(prior, observations, count))
+        return false;
     p.lambda = prior->noise * prior->noise / (prior->spread * prior->spread);
     p.rows = xcalloc(count + 1, sizeof *p.rows);
     for (size_t i = 0; i < count; i++)
@@ -323,7 +312,7 @@ int calibrate(const struct calibration_prior *prior, const struct observation *o
         result.weights[j] = prior->weights[j] * p.c[j];
     free(p.rows);
     *out = result;
-    return 0;
+    return true;
 }
 
 struct calibration_prior calibration_of_memory(const struct memory_coefficients *c)

@@ -62,10 +62,10 @@ struct calibration {
 
 /* `broken`, unless NULL, has `count` entries, which are set for runs taken as broken and left out: measured more than
  * broken_ratio times slower than the prior predicts (or, if more than half of the runs are slower than predicted, than
- * their median). -1 (ERROR_USAGE), outputs untouched, if a term, weight or y is negative or not finite, or if y, noise
- * or spread is 0. */
-int calibrate(const struct calibration_prior *prior, const struct observation *observations, size_t count, bool *broken,
-              struct calibration *out, struct error *e);
+ * their median). False, outputs untouched, if a term, weight or y is negative or not finite, or if y, noise or spread
+ * is 0. */
+bool calibrate(const struct calibration_prior *prior, const struct observation *observations, size_t count,
+               bool *broken, struct calibration *out);
 
 /* Priors of a framework's memory and time. For time, a run at twice the prediction is broken. */
 struct calibration_prior calibration_of_memory(const struct memory_coefficients *c);

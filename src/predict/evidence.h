@@ -196,6 +196,5 @@ enum oom_verdict { OOM_FITS = 1, OOM_RISK, OOM_CERTAIN };
 
 extern const char *const oom_verdict_names[]; /* by verdict: "fits", "risk", "certain" */
 
-/* -1 (ERROR_USAGE), `out` untouched, unless all are finite and positive, and reserve (0 or more) is below usable. */
-int oom_probability(double predicted_bytes, double sigma, double usable_bytes, double reserve_bytes, double *out,
-                    struct error *e);
+/* NAN unless all are finite and positive, and reserve (0 or more) is below usable. */
+double oom_probability(double predicted_bytes, double sigma, double usable_bytes, double reserve_bytes);

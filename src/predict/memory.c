@@ -112,26 +112,26 @@ static int64_t next_candidate(const struct plan_memory *m, int64_t stage)
     return is_even && stage < m->head_stage ? m->head_stage : stage + 1;
 }
 
-static int conclude(struct memory_prediction *p, const struct training_plan *plan, const struct memory_coefficients *c,
-                    struct memory_prediction *out, struct error *e)
+static bool conclude(struct memory_prediction *p, const struct training_plan *plan, const struct memory_coefficients *c,
+                     struct memory_prediction *out)
 {
     if (!(p->most.bytes > 0 && p->most.bytes <= BYTES_MOST))
-        return error_set(e, ERROR_USAGE, "%.3g bytes on one device are not plausible; check the keys", p->most.bytes);
+        return false;
     double factor = exp(INTERVAL_90 * p->sigma);
     p->low_bytes = p->most.bytes / factor;
     p->high_bytes = p->most.bytes * factor;
     p->reserve_bytes = reserve_bytes(plan, c);
     *out = *p;
-    return 0;
+    return true;
 }
 
-int memory_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
-                   const struct memory_coefficients *coefficients, struct memory_prediction *out, struct error *e)
+bool memory_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
+                    const struct memory_coefficients *coefficients, struct memory_prediction *out)
 {
     struct plan_memory m = {.a = a, .plan = plan, .c = coefficients};
     struct memory_prediction p = {.sigma = coefficients->sigma, .least = 1, .other = 1};
-    if (architecture_count(a, plan->tensor, &m.whole, e))
-        return -1;
+    if (!architecture_count(a, plan->tensor, &m.whole))
+        return false;
     m.vocab_weights = architecture_padded_vocab(a, plan->tensor) * (double)a->hidden;
     m.layer_set = layer_memory_set(a, plan, coefficients);
     bool keeps_set = plan->recompute == RECOMPUTE_NONE && !layer_is_narrow(plan) && a->mixer_layers == 0;
@@ -165,18 +165,18 @@ int memory_predict(const struct architecture *a, const struct training_plan *pla
     if (plan->tuning != TUNING_FULL || plan->frozen_layers > 0)
         p.trainable = tuning_trainable(a, plan, p.parameters);
     p.host_bytes = host_bytes(plan, cluster, m.whole.total);
-    return conclude(&p, plan, coefficients, out, e);
+    return conclude(&p, plan, coefficients, out);
 }
 
-int memory_predict_measured(const struct measured_model *model, const struct training_plan *plan,
-                            const struct cluster *cluster, const struct memory_coefficients *coefficients,
-                            struct memory_prediction *out, struct error *e)
+bool memory_predict_measured(const struct measured_model *model, const struct training_plan *plan,
+                             const struct cluster *cluster, const struct memory_coefficients *coefficients,
+                             struct memory_prediction *out)
 {
     const struct plan_memory m = {.plan = plan, .c = coefficients, .states = stage_state_bytes(plan, coefficients)};
     struct memory_prediction p = {.sigma = coefficients->sigma, .least = 1, .other = 1};
     double t = (double)plan->tensor, pp = (double)plan->pipeline;
     if (plan->tuning != TUNING_FULL || plan->frozen_layers > 0)
-        return error_set(e, ERROR_USAGE, "fine-tuning needs the keys of the architecture instead of params");
+        return false;
     double kept = plan_in_flight(plan, 0) * (double)plan->micro_batch * model->activation_bytes /
                   (t * pp * (double)plan->context);
     p.first.parameters = model->parameters / (t * pp);
@@ -191,5 +191,5 @@ int memory_predict_measured(const struct measured_model *model, const struct tra
     p.most = p.last = p.first;
     p.parameters = p.trainable = model->parameters;
     p.host_bytes = host_bytes(plan, cluster, model->parameters);
-    return conclude(&p, plan, coefficients, out, e);
+    return conclude(&p, plan, coefficients, out);
 }

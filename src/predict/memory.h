@@ -72,10 +72,9 @@ struct memory_prediction {
     double host_bytes;    /* per node, for offload */
 };
 
-/* All arguments must be completed. -1 (ERROR_USAGE), `out` untouched, if the result exceeds 10^15 parameters or bytes.
- */
-int memory_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
-                   const struct memory_coefficients *coefficients, struct memory_prediction *out, struct error *e);
+/* All arguments must be completed. False, `out` untouched, if the result exceeds 10^15 parameters or bytes. */
+bool memory_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
+                    const struct memory_coefficients *coefficients, struct memory_prediction *out);
 
 /* A model known only by measurements of a short run. Activations are what the forward pass of one sample leaves
  * allocated on a device without tensor and pipeline parallelism. */
@@ -88,7 +87,7 @@ struct measured_model {
  * micro-batches that the first stage holds, in proportion to their samples (a stage of p holds 1/p of them). Neither
  * the layer being computed nor logits are counted, as in DeepSpeed autotuning/autotuner.py,
  * get_instantiation_memory_required_per_gpu and model_info. Precision does not change the activations, which are as
- * measured. */
-int memory_predict_measured(const struct measured_model *model, const struct training_plan *plan,
-                            const struct cluster *cluster, const struct memory_coefficients *coefficients,
-                            struct memory_prediction *out, struct error *e);
+ * measured. False, too, for fine-tuning, which needs the keys of the architecture. */
+bool memory_predict_measured(const struct measured_model *model, const struct training_plan *plan,
+                             const struct cluster *cluster, const struct memory_coefficients *coefficients,
+                             struct memory_prediction *out);

@@ -132,9 +132,7 @@ static struct memory_need need_of_variant(const struct verdict_case *c, const st
                                           struct memory_need otherwise)
 {
     struct memory_prediction variant;
-    struct error ignored;
-    bool found =
-        memory_predict(&c->subject->architecture, plan, c->cluster, &c->framework->memory, &variant, &ignored) == 0;
+    bool found = memory_predict(&c->subject->architecture, plan, c->cluster, &c->framework->memory, &variant);
     return found ? need_of(&variant, c->framework) : otherwise;
 }
 
@@ -183,13 +181,12 @@ static double other_lengths(const struct verdict_case *c, const struct predictio
 {
     struct training_plan plan = c->subject->plan;
     struct memory_prediction vary;
-    struct error ignored;
     double room = out->usable_bytes > 0 ? out->usable_bytes - out->memory.reserve_bytes : INFINITY;
     if (plan.lengths != LENGTHS_UNKNOWN || c->framework->memory.length_pieces == 0 ||
         c->framework->time.may_mask == 0 || c->subject->is_measured)
         return 1;
     plan.lengths = LENGTHS_VARY;
-    if (memory_predict(&c->subject->architecture, &plan, c->cluster, &c->framework->memory, &vary, &ignored) < 0)
+    if (!memory_predict(&c->subject->architecture, &plan, c->cluster, &c->framework->memory, &vary))
         return 1;
     return fmax(1, fmin(vary.most.bytes, room) / out->memory.most.bytes);
 }
@@ -213,18 +210,14 @@ static void take_probability(const struct memory_need *const *needs, size_t coun
 {
     double sum = 0;
     size_t n = 0;
-    struct error ignored;
-    out->has_probability = true;
     for (size_t i = 0; i < count; i++) {
-        double probability = 0;
         if (i > 0 && needs[i]->bytes == needs[0]->bytes)
             continue;
-        out->has_probability &=
-            oom_probability(needs[i]->bytes, sigma_of(needs[i], out->memory.sigma), out->usable_bytes,
-                            out->memory.reserve_bytes, &probability, &ignored) == 0;
-        sum += probability;
+        sum += oom_probability(needs[i]->bytes, sigma_of(needs[i], out->memory.sigma), out->usable_bytes,
+                               out->memory.reserve_bytes);
         n++;
     }
+    out->has_probability = !isnan(sum);
     out->oom_probability = out->has_probability ? sum / (double)n : 0;
 }
 
@@ -651,11 +644,9 @@ static void add_memory(struct predictor *p, const struct input_value *values, co
     const bool counts_held = p->options.counter != COUNTS_ALLOCATED;
     struct verdict_case question = {s, cluster, row, p->options.certain, p->options.risky, counts_held, true};
     struct prediction *out = &p->prediction;
-    struct error ignored;
-    out->has_memory =
-        (s->is_measured
-             ? memory_predict_measured(&s->measured, &s->plan, cluster, &row->memory, &out->memory, &ignored)
-             : memory_predict(&s->architecture, &s->plan, cluster, &row->memory, &out->memory, &ignored)) == 0;
+    out->has_memory = s->is_measured
+                          ? memory_predict_measured(&s->measured, &s->plan, cluster, &row->memory, &out->memory)
+                          : memory_predict(&s->architecture, &s->plan, cluster, &row->memory, &out->memory);
     out->usable_bytes = cluster->usable_bytes * (shares_device(s) ? s->device_share : 1) * (1 - s->server_share);
     out->memory_calibrated = row->memory.calibrated;
     if (!out->has_memory)
@@ -675,8 +666,7 @@ static void add_time(struct predictor *p, const struct architecture *a, const st
                      const struct cluster *cluster, const struct framework *row, double baseline)
 {
     struct prediction *out = &p->prediction;
-    struct error ignored;
-    out->has_time = step_predict(a, plan, cluster, row, &out->step, &ignored) == 0;
+    out->has_time = step_predict(a, plan, cluster, row, &out->step);
     if (!out->has_time)
         return;
     out->peak_seconds = flops_peak_seconds(a, plan, cluster->device->peak_flops);
@@ -696,8 +686,7 @@ static double time_ratio(const struct predictor *p, const struct subject *s, con
                          const struct cluster *cluster, const struct framework *row)
 {
     struct step_prediction other;
-    struct error ignored;
-    bool found = p->prediction.has_time && step_predict(&s->architecture, plan, cluster, row, &other, &ignored) == 0;
+    bool found = p->prediction.has_time && step_predict(&s->architecture, plan, cluster, row, &other);
     return found ? other.seconds / p->prediction.step.seconds : 1;
 }
 

@@ -966,8 +966,8 @@ static void add_step(const struct plan_time *t, struct terms *out)
     out->x[TIME_STEP] += (OUTER_TENSORS + tensors * t->layers / p) / STEPPED_TENSORS;
 }
 
-int step_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
-                 const struct framework *framework, struct step_prediction *out, struct error *e)
+bool step_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
+                  const struct framework *framework, struct step_prediction *out)
 {
     struct plan_time t = {.a = a, .plan = plan, .cluster = cluster, .framework = framework};
     struct terms terms = {{0}};
@@ -978,7 +978,7 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
     double seconds = weighted_sum(framework->time.weights, terms.x, TIME_TERM_COUNT), sigma = framework->time.sigma,
            factor = exp(INTERVAL_90 * sigma);
     if (!(seconds > 0 && seconds < SECONDS_MOST))
-        return error_set(e, ERROR_USAGE, "a step time of %.3g s is not plausible; check the keys", seconds);
+        return false;
     *out = (struct step_prediction){
         .seconds = seconds,
         .low_s = seconds / factor,
@@ -989,5 +989,5 @@ int step_predict(const struct architecture *a, const struct training_plan *plan,
         .mfu = flops_peak_seconds(a, plan, cluster->device->peak_flops) / seconds,
     };
     memcpy(out->terms, terms.x, sizeof out->terms);
-    return 0;
+    return true;
 }

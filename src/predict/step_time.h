@@ -237,10 +237,10 @@ struct step_prediction {
     double terms[TIME_TERM_COUNT]; /* unweighted; calibration fits the weights */
 };
 
-/* All arguments must be completed. Memory coefficients enter through the size of activations. -1 (ERROR_USAGE), `out`
- * untouched, if the result is not a positive number of seconds below 10^9. */
-int step_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
-                 const struct framework *framework, struct step_prediction *out, struct error *e);
+/* All arguments must be completed. Memory coefficients enter through the size of activations. False, `out` untouched,
+ * if the result is not a positive number of seconds below 10^9. */
+bool step_predict(const struct architecture *a, const struct training_plan *plan, const struct cluster *cluster,
+                  const struct framework *framework, struct step_prediction *out);
 
 /* Returns whether GPTQ's weights are unpacked by torch's operations. */
 bool step_unpacks(const struct training_plan *plan, const struct framework *framework);

@@ -192,11 +192,9 @@ static size_t place_of(struct candidate_loading *l, const struct place_of_measur
 
 void candidate_predict(struct candidate *c, const struct search_place *place)
 {
-    struct error ignored;
     if (c->memory_terms) {
         c->bytes = weighted_sum(place->memory.weights, c->memory_terms, place->memory.terms);
-        if (oom_probability(c->bytes, place->memory.sigma, c->usable_bytes, 0, &c->oom_probability, &ignored) < 0)
-            c->oom_probability = NAN;
+        c->oom_probability = oom_probability(c->bytes, place->memory.sigma, c->usable_bytes, 0);
     }
     if (c->time_terms)
         c->seconds = weighted_sum(place->time.weights, c->time_terms, place->time.terms);

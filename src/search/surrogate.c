@@ -177,7 +177,6 @@ static struct fitted *fit_places(const struct surrogate *b)
     for (size_t p = 0; p < space->place_count; p++) {
         const struct search_place *place = &space->places[p];
         size_t time_count = 0, memory_count = 0;
-        struct error ignored;
         for (size_t i = 0; i < b->told_count; i++) {
             const struct candidate *c = told_candidate(b, i);
             const struct trial *t = told_trial(b, i);
@@ -188,10 +187,9 @@ static struct fitted *fit_places(const struct surrogate *b)
                 (t->state != TRIAL_FAILED || t->outcome.out_of_memory))
                 memories[memory_count++] = memory_observed(c, &t->outcome);
         }
-        fits[p].has_time =
-            place->has_time && calibrate(&place->time, times, time_count, NULL, &fits[p].time, &ignored) == 0;
-        fits[p].has_memory = place->has_memory &&
-                             calibrate(&place->memory, memories, memory_count, NULL, &fits[p].memory, &ignored) == 0;
+        fits[p].has_time = place->has_time && calibrate(&place->time, times, time_count, NULL, &fits[p].time);
+        fits[p].has_memory =
+            place->has_memory && calibrate(&place->memory, memories, memory_count, NULL, &fits[p].memory);
     }
     return fits;
 }

@@ -22,7 +22,7 @@ static inline struct step_prediction predict(struct architecture a, struct train
 {
     struct step_prediction s;
     all_completed(&a, &plan, &cluster);
-    FAIL_IF(step_predict(&a, &plan, &cluster, framework_find(framework), &s, &e));
+    assert_true(step_predict(&a, &plan, &cluster, framework_find(framework), &s));
     return s;
 }
 

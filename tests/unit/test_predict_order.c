@@ -106,7 +106,7 @@ static bool needs_of(const struct drawn *d, const struct framework *f, struct ne
     struct step_prediction s;
     struct error e = ERROR_INIT;
     if (architecture_complete(&a, &e) || plan_complete(&plan, &a, &e) || cluster_complete(&cluster, &e) ||
-        memory_predict(&a, &plan, &cluster, &f->memory, &m, &e) || step_predict(&a, &plan, &cluster, f, &s, &e))
+        !memory_predict(&a, &plan, &cluster, &f->memory, &m) || !step_predict(&a, &plan, &cluster, f, &s))
         return false;
     *out = (struct needs){m.most.bytes, s.seconds};
     return true;

@@ -408,11 +408,10 @@ static void tell_carried(const struct place *p, const struct framework *prior, b
 {
     OWNED struct observation *runs = NULL;
     struct calibration fit;
-    struct error e = ERROR_INIT;
     const struct calibration_prior start = calibration_of_time(&prior->time);
     double overheads[CALIBRATION_TERMS];
     size_t count = runs_elsewhere(p, same, &runs);
-    if (count == 0 || calibrate(&start, runs, count, NULL, &fit, &e) < 0)
+    if (count == 0 || !calibrate(&start, runs, count, NULL, &fit))
         return;
     for (size_t t = 0; t < TIME_TERM_COUNT; t++)
         overheads[t] = is_overhead(t) ? fit.weights[t] : start.weights[t];
