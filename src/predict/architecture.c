@@ -327,9 +327,7 @@ bool architecture_count(const struct architecture *a, int64_t tensor, struct arc
         .head = head_size(a, vocab),
         .mtp = mtp_size(a),
     };
-    double dense = p.attention + p.mlp + p.router + p.norms + p.embedding + p.head;
-    p.total = dense + p.experts;
-    p.active = dense + (a->experts > 0 ? p.experts / (double)a->experts * (double)a->experts_per_token : 0);
+    p.total = p.attention + p.mlp + p.router + p.norms + p.embedding + p.head + p.experts;
     if (!(p.total <= TOTAL_MOST))
         return false;
     *out = p;

@@ -152,7 +152,6 @@ struct architecture_parameters {
     double embedding;                              /* tokens, positions, token types, patches, class token */
     double head;                                   /* output matrix if not tied; pooler and other heads */
     double total;
-    double active; /* parameters that one token passes: K of E experts */
     struct layer_parameters layer;
 };
 

@@ -180,7 +180,6 @@ void flops_per_step(const struct architecture *a, const struct training_plan *pl
         out->recompute *= plan_recompute_share(plan, architecture_layers(a) / (double)plan->pipeline);
     if (plan->frozen_layers > 0)
         out->recompute *= 1 - frozen_share(a, plan);
-    out->hardware = out->model + out->recompute;
 }
 
 double flops_peak_seconds(const struct architecture *a, const struct training_plan *plan, double peak_flops)

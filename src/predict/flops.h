@@ -40,7 +40,6 @@ struct token_flops {
 struct step_flops {
     double model;     /* forward and backward: what MFU counts */
     double recompute; /* forward again: flops_recomputed */
-    double hardware;  /* model + recompute: what HFU counts */
     double tokens;
 };
 

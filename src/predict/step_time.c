@@ -10,7 +10,6 @@
 #include "util/linear.h"
 
 #define SECONDS_MOST 1e9
-#define INTERVAL_90 1.6448536269514722  /* of a normal distribution */
 #define ADAPTER_LAUNCHES 0.05           /* share of a layer's: two products, a cast, a scaling and an addition */
 #define FUSED_LAUNCHES 0.03             /* two products and an addition */
 #define EXPERT_LAUNCHES 0.4             /* 14 kernels forward, 27 backward: step_time.h */
@@ -710,8 +709,8 @@ static double slowest_stage(const struct plan_time *t, double layer_s, double he
     return *has_head ? with_head : most;
 }
 
-/* Adds m · slowest + (all - slowest) / v; returns the second part, in which stages wait. */
-static double add_stages(const struct plan_time *t, struct terms *out)
+/* Adds m · slowest + (all - slowest) / v: in the second part stages wait. */
+static void add_stages(const struct plan_time *t, struct terms *out)
 {
     struct terms layer = t->of_layer, head = head_terms(t);
     const double *weights = t->framework->time.weights;
@@ -721,14 +720,10 @@ static double add_stages(const struct plan_time *t, struct terms *out)
     double slowest = slowest_stage(t, layer_s, head_s, &has_head), heads = has_head ? 1 : 0;
     double m = (double)t->plan->micro_batches, v = (double)t->plan->virtual_stages;
     double share = plan_waiting_share(t->plan) / v;
-    double waiting_layers = (t->layers - slowest) * share, waiting_heads = (1 - heads) * share;
-    double waiting_transfers = ((double)t->plan->pipeline - 1) * transfers * share;
-    double layers = m * slowest + waiting_layers, head_passes = m * heads + waiting_heads;
+    double layers = m * slowest + (t->layers - slowest) * share, head_passes = m * heads + (1 - heads) * share;
     for (int i = 0; i < TIME_TERM_COUNT; i++)
         out->x[i] += layers * layer.x[i] + head_passes * head.x[i];
-    out->x[TIME_PIPELINE] += m * transfers + waiting_transfers;
-    return waiting_layers * layer_s + waiting_heads * head_s +
-           waiting_transfers * t->framework->time.weights[TIME_PIPELINE];
+    out->x[TIME_PIPELINE] += m * transfers + ((double)t->plan->pipeline - 1) * transfers * share;
 }
 
 /* Returns whether gradients are reduced after each micro-batch. */
@@ -973,21 +968,12 @@ bool step_predict(const struct architecture *a, const struct training_plan *plan
     struct terms terms = {{0}};
     set_up(&t);
     t.of_layer = layer_terms(&t);
-    double waiting = add_stages(&t, &terms);
+    add_stages(&t, &terms);
     add_step(&t, &terms);
-    double seconds = weighted_sum(framework->time.weights, terms.x, TIME_TERM_COUNT), sigma = framework->time.sigma,
-           factor = exp(INTERVAL_90 * sigma);
+    double seconds = weighted_sum(framework->time.weights, terms.x, TIME_TERM_COUNT);
     if (!(seconds > 0 && seconds < SECONDS_MOST))
         return false;
-    *out = (struct step_prediction){
-        .seconds = seconds,
-        .low_s = seconds / factor,
-        .high_s = seconds * factor,
-        .sigma = sigma,
-        .bubble_s = waiting,
-        .tokens_per_s = plan_global_batch(plan) * (double)plan->sequence / seconds,
-        .mfu = flops_peak_seconds(a, plan, cluster->device->peak_flops) / seconds,
-    };
+    *out = (struct step_prediction){.seconds = seconds, .sigma = framework->time.sigma};
     memcpy(out->terms, terms.x, sizeof out->terms);
     return true;
 }

@@ -228,12 +228,7 @@
 #include "util/error.h"
 
 struct step_prediction {
-    double seconds;
-    double low_s, high_s; /* 90 % */
-    double sigma;
-    double bubble_s; /* part of `seconds` in which stages wait for each other */
-    double tokens_per_s;
-    double mfu;                    /* ATTENTION_FULL, of the bf16 peak */
+    double seconds, sigma;
     double terms[TIME_TERM_COUNT]; /* unweighted; calibration fits the weights */
 };
 
