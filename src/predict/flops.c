@@ -164,29 +164,16 @@ static double trained_flops(const struct architecture *a, const struct training_
     return plan->frozen_layers == 0 ? all : all - 2 * layers * frozen_share(a, plan);
 }
 
-void flops_per_step(const struct architecture *a, const struct training_plan *plan,
-                    enum attention_convention convention, struct step_flops *out)
+double flops_per_step(const struct architecture *a, const struct training_plan *plan)
 {
     struct token_flops token;
-    flops_per_token(a, plan, convention, &token);
-    double tokens = plan_global_batch(plan) * (double)plan->sequence;
-    struct token_flops more;
-    flops_recomputed(a, plan, convention, &more);
-    double again = more.matrices + more.attention + more.scan;
-    out->tokens = tokens;
-    out->model = tokens * trained_flops(a, plan, &token);
-    out->recompute = tokens * again;
-    if (again > 0)
-        out->recompute *= plan_recompute_share(plan, architecture_layers(a) / (double)plan->pipeline);
-    if (plan->frozen_layers > 0)
-        out->recompute *= 1 - frozen_share(a, plan);
+    flops_per_token(a, plan, ATTENTION_FULL, &token);
+    return plan_global_batch(plan) * (double)plan->sequence * trained_flops(a, plan, &token);
 }
 
 double flops_peak_seconds(const struct architecture *a, const struct training_plan *plan, double peak_flops)
 {
-    struct step_flops flops;
-    flops_per_step(a, plan, ATTENTION_FULL, &flops);
-    return flops.model / (plan_world(plan) * peak_flops);
+    return flops_per_step(a, plan) / (plan_world(plan) * peak_flops);
 }
 
 /* Of `weights` in matrices of `rows` by `columns`. */

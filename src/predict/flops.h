@@ -37,12 +37,6 @@ struct token_flops {
     double head;
 };
 
-struct step_flops {
-    double model;     /* forward and backward: what MFU counts */
-    double recompute; /* forward again: flops_recomputed */
-    double tokens;
-};
-
 void flops_per_token(const struct architecture *a, const struct training_plan *plan,
                      enum attention_convention convention, struct token_flops *out);
 
@@ -52,8 +46,8 @@ void flops_per_token(const struct architecture *a, const struct training_plan *p
 void flops_recomputed(const struct architecture *a, const struct training_plan *plan,
                       enum attention_convention convention, struct token_flops *out);
 
-void flops_per_step(const struct architecture *a, const struct training_plan *plan,
-                    enum attention_convention convention, struct step_flops *out);
+/* Forward and backward: what MFU counts (ATTENTION_FULL). */
+double flops_per_step(const struct architecture *a, const struct training_plan *plan);
 
 /* Seconds of a step at the devices' peak: model FLOPs (ATTENTION_FULL) / (W · peak). Divided by an MFU, this is the
  * baseline's prediction (calibration.h). */

@@ -834,7 +834,6 @@ static int predict(struct predictor *p, const struct input_value *values, const 
 {
     const struct predictor_options *o = &p->options;
     struct cluster cluster = {.devices_per_node = (int64_t)s->devices_per_node, .usable_bytes = s->usable_bytes};
-    struct step_flops flops;
     struct prediction *out = &p->prediction;
     memset(out, 0, sizeof *out);
     out->where = (struct place_of_measurement){s->framework ? s->framework : o->framework,
@@ -857,12 +856,12 @@ static int predict(struct predictor *p, const struct input_value *values, const 
     const struct framework *row = widened(c ? &c->row : prior, &p->priors.base, c, s, cluster.device, &scratch);
     struct training_plan average = s->plan; /* memory is that of the longest batch, work that of the average one */
     average.sequence = plan_mean_sequence(&s->plan);
-    flops_per_step(&s->architecture, &average, ATTENTION_FULL, &flops);
     out->samples = plan_global_batch(&s->plan);
     out->micro_batch = (double)s->plan.micro_batch;
     /* A backward pass counts as two forward passes. */
-    out->flops = s->is_measured ? 3 * s->measured.forward_flops * out->samples : flops.model;
-    out->tokens = s->is_measured ? 0 : flops.tokens;
+    out->flops =
+        s->is_measured ? 3 * s->measured.forward_flops * out->samples : flops_per_step(&s->architecture, &average);
+    out->tokens = s->is_measured ? 0 : out->samples * (double)average.sequence;
     out->devices = plan_world(&s->plan);
     out->steps = s->steps;
     if (has_speed)

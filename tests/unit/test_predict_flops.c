@@ -16,12 +16,18 @@ static struct token_flops token_of(struct architecture a, struct training_plan p
     return f;
 }
 
-static struct step_flops step_of(struct architecture a, struct training_plan plan, enum attention_convention counted)
+static double step_of(struct architecture a, struct training_plan plan)
 {
-    struct step_flops f;
     completed(&a, &plan);
-    flops_per_step(&a, &plan, counted, &f);
-    return f;
+    return flops_per_step(&a, &plan);
+}
+
+static double again_of(struct architecture a, struct training_plan plan, enum attention_convention counted)
+{
+    struct token_flops f;
+    completed(&a, &plan);
+    flops_recomputed(&a, &plan, counted, &f);
+    return plan_global_batch(&plan) * (double)plan.sequence * (f.matrices + f.attention + f.scan);
 }
 
 /* arXiv 2104.04473: 96·B·s·L·h²·(1 + s/(6h) + V/(16·L·h)) with full recompute, 72 and 12 in place of 96 and
@@ -31,13 +37,13 @@ TEST(flops_per_step__gpt__megatron_closed_form)
     const double B = 3072, s = 2048, L = 128, h = 25600, V = 51200;
     const struct architecture a = sized(L, h, 160, V);
     PLAN(plan, .data = 6, .micro_batches = 512, .sequence = (int64_t)s);
-    struct step_flops f = step_of(a, plan, ATTENTION_FULL);
-    assert_close(f.model, 72 * B * s * L * h * h * (1 + s / (6 * h) + V / (12 * L * h)), 1e-12);
-    assert_true(f.recompute == 0 && f.tokens == B * s);
-    f = step_of(a, BUT(plan, it.recompute = RECOMPUTE_FULL), ATTENTION_FULL);
-    assert_close(f.model + f.recompute, 96 * B * s * L * h * h * (1 + s / (6 * h) + V / (16 * L * h)), 1e-12);
-    assert_close(step_of(a, BUT(plan, it.recompute = RECOMPUTE_SELECTIVE), ATTENTION_FULL).recompute,
-                 B * s * L * 4 * s * h, 1e-12);
+    const double model = step_of(a, plan);
+    assert_close(model, 72 * B * s * L * h * h * (1 + s / (6 * h) + V / (12 * L * h)), 1e-12);
+    assert_true(again_of(a, plan, ATTENTION_FULL) == 0);
+    assert_close(model + again_of(a, BUT(plan, it.recompute = RECOMPUTE_FULL), ATTENTION_FULL),
+                 96 * B * s * L * h * h * (1 + s / (6 * h) + V / (16 * L * h)), 1e-12);
+    assert_close(again_of(a, BUT(plan, it.recompute = RECOMPUTE_SELECTIVE), ATTENTION_FULL), B * s * L * 4 * s * h,
+                 1e-12);
 }
 
 /* arXiv 2205.05198, table 5: seconds per iteration on A100 with selective recompute, and the utilisations.
@@ -50,9 +56,8 @@ TEST_ROWS(flops_per_step__selective_activation_paper__its_mfu,
 {
     struct architecture a = sized(row->layers, row->hidden, row->heads, 51200);
     PLAN(plan, .micro_batches = (int64_t)row->batch, .sequence = 2048, .recompute = RECOMPUTE_SELECTIVE);
-    struct step_flops f = step_of(a, plan, ATTENTION_FULL);
     const double peak = row->seconds * row->devices * 312e12;
-    const double mfu = f.model / peak, hfu = (f.model + f.recompute) / peak;
+    const double mfu = step_of(a, plan) / peak, hfu = mfu + again_of(a, plan, ATTENTION_FULL) / peak;
     assert_close(mfu, row->mfu, 0.005);
     assert_true(hfu > mfu && hfu < row->hfu);
 }
@@ -64,8 +69,7 @@ TEST(flops_per_step__palm__its_mfu)
     a.kv_heads = 1;
     a.head_dim = 256;
     a.ffn = 4 * 18432;
-    struct step_flops f = step_of(a, PLANNED(.sequence = 2048), ATTENTION_FULL);
-    assert_close(f.model / f.tokens * 238.3e3 / (6144 * 275e12), 0.462, 0.005);
+    assert_close(step_of(a, PLANNED(.sequence = 2048)) / 2048 * 238.3e3 / (6144 * 275e12), 0.462, 0.005);
 }
 
 /* A classifier reads one token of each sequence; no logits of the vocabulary are computed. */
@@ -108,7 +112,7 @@ TEST(flops_per_step__recompute_modules__what_they_have)
     a.qk_rope_dim = (int64_t)rope;
     for (size_t i = 0; i < LENGTH(cases); i++) {
         PLAN(plan, .sequence = (int64_t)s, .modules = cases[i].modules, .recompute = RECOMPUTE_SELECTIVE);
-        assert_close(step_of(a, plan, ATTENTION_CAUSAL).recompute, s * cases[i].expected, 1e-12);
+        assert_close(again_of(a, plan, ATTENTION_CAUSAL), s * cases[i].expected, 1e-12);
     }
 }
 
@@ -190,10 +194,9 @@ TEST(flops_per_token__packed_documents__see_themselves)
 
 static double utilisation_of_row(const struct shared_table *t, size_t row, const struct published_run *run)
 {
-    struct step_flops f;
     const double peak = strncmp(shared_text(t, row, "gpu"), "h100", 4) == 0 ? 989.5e12 : 312e12;
-    flops_per_step(&run->architecture, &run->plan, ATTENTION_FULL, &f);
-    return f.model / f.tokens * shared_number(t, row, "tok_s_gpu") / peak;
+    const double tokens = plan_global_batch(&run->plan) * (double)run->plan.sequence;
+    return flops_per_step(&run->architecture, &run->plan) / tokens * shared_number(t, row, "tok_s_gpu") / peak;
 }
 
 /* Square matrices take 5 · 6·n³ each, those of the MLP 5 · (4·n·m² + 2·m³). */

@@ -76,17 +76,11 @@ TEST(memory_predict__groups_of_layers_recompute__all_there_at_once)
                 4 * (memory_of(usual, 0).terms[MEMORY_WORKING] - passing));
 }
 
-TEST(flops_per_step__some_layers_recompute__their_share)
+TEST(step_predict__some_layers_recompute__less_time)
 {
-    struct training_plan plans[] = {usual, BUT(usual, it.recompute_every = 2)};
-    struct step_flops flops[2];
-    for (size_t i = 0; i < 2; i++) {
-        struct architecture a = mixture(0);
-        completed(&a, &plans[i]);
-        flops_per_step(&a, &plans[i], ATTENTION_FULL, &flops[i]);
-    }
-    assert_same(flops[1].recompute, flops[0].recompute / 2);
-    assert_true(time_of(plans[1], 0, 8).seconds < time_of(plans[0], 0, 8).seconds);
+    const struct training_plan half = BUT(usual, it.recompute_every = 2);
+    assert_same(plan_recompute_share(&half, 8), 0.5);
+    assert_true(time_of(half, 0, 8).seconds < time_of(usual, 0, 8).seconds);
 }
 
 /* With adapters between nodes slow enough that nothing hides all of it, what is hidden is the time of what
