@@ -143,8 +143,6 @@ static int check_fit(const struct architecture *a, struct error *e)
 int architecture_complete(struct architecture *a, struct error *e)
 {
     struct architecture filled = *a;
-    if (a->family <= ARCHITECTURE_NONE || a->family >= ARCHITECTURE_FAMILY_END)
-        return error_set(e, ERROR_USAGE, "unknown family of architectures: %d", (int)a->family);
     if (inputs_check(TO_ARCHITECTURE, a, e))
         return -1;
     if (take_pattern(&filled, e))

@@ -47,8 +47,6 @@ static int check_bounds(const struct cluster *c, struct error *e)
 
 int cluster_complete(struct cluster *c, struct error *e)
 {
-    if (!c->device)
-        return error_set(e, ERROR_USAGE, "the device of the cluster is not known");
     if (check_bounds(c, e) < 0)
         return -1;
     if (c->devices_per_node == 0)

@@ -35,7 +35,7 @@ struct cluster {
 /* Returns whether nodes have fewer devices than is usual; for a completed cluster. */
 bool cluster_is_partial(const struct cluster *c);
 
-/* Fills in the defaults; -1 (ERROR_USAGE), with `c` as it was, without a device or with a number that is not
+/* Fills in the defaults of one that has a device; -1 (ERROR_USAGE), with `c` as it was, with a number that is not
  * finite, negative, or absurdly large. */
 int cluster_complete(struct cluster *c, struct error *e);
 

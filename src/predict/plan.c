@@ -26,15 +26,6 @@ static void fill_defaults(struct training_plan *p, const struct architecture *a)
         fill_integer(&p->sequence, (int64_t)architecture_image_tokens(a));
 }
 
-static int check_enums(const struct training_plan *p, struct error *e)
-{
-    if ((unsigned)p->schedule >= SCHEDULE_END || (unsigned)p->split > SPLIT_BY_COST ||
-        (unsigned)p->recompute > RECOMPUTE_FULL || (unsigned)p->offload > OFFLOAD_PARAMETERS ||
-        (unsigned)p->optimizer >= OPTIMIZER_END || (unsigned)p->precision > PRECISION_TF32)
-        return error_set(e, ERROR_USAGE, "the schedule, split, recompute, offload, optimizer or precision is unknown");
-    return 0;
-}
-
 static int check_experts(const struct training_plan *p, const struct architecture *a, struct error *e)
 {
     if (p->expert > 1 && a->experts == 0)
@@ -147,7 +138,7 @@ static bool is_uneven(const struct training_plan *plan)
 int plan_complete(struct training_plan *plan, const struct architecture *a, struct error *e)
 {
     struct training_plan filled = *plan;
-    if (inputs_check(TO_PLAN, plan, e) || check_enums(plan, e))
+    if (inputs_check(TO_PLAN, plan, e))
         return -1;
     fill_defaults(&filled, a);
     if (filled.expert_tensor == 0)

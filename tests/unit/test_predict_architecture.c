@@ -120,7 +120,6 @@ TEST(architecture_complete__absurd_numbers__refused_untouched)
     REFUSED(good, a.shared_gate = true, "shared_gate needs shared_ffn");
     REFUSED(good, (a.layers = INT64_MAX, a.ffn = INT64_MIN), "layers");
     REFUSED(good, (a.layers = INT64_MAX, a.ffn = INT64_MIN), "ffn");
-    refused((struct architecture){0}, "family");
     REFUSED(image, (a.image = 224, a.patch = 15), "patch");
 }
 

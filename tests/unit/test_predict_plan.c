@@ -167,7 +167,6 @@ TEST(plan_complete__absurd_plans__refused_untouched)
     refused((struct training_plan){.sequence = 64, .tensor = 100000, .data = 10000000}, "world size");
     refused((struct training_plan){.sequence = 64, .expert = 2}, "experts");
     refused((struct training_plan){.sequence = 64, .pipeline = 2, .virtual_stages = 2}, "schedule");
-    refused((struct training_plan){.sequence = 64, .optimizer = OPTIMIZER_END}, "optimizer");
 }
 
 TEST(device_find__any_case__found)
@@ -319,7 +318,5 @@ TEST(cluster_complete__not_a_number__refused)
     c.inter_bytes_per_s = INFINITY;
     FAILS(cluster_complete(&c, &e));
     c.inter_bytes_per_s = -1;
-    FAILS(cluster_complete(&c, &e));
-    c = (struct cluster){0};
     FAILS(cluster_complete(&c, &e));
 }
