@@ -65,24 +65,13 @@ static int accepts_parameters(const struct model_filter *f, const struct model_c
     return c->parameters >= f->low && c->parameters <= f->high;
 }
 
-int model_filter_similar_parameters(const struct model_space_table *space, int64_t base, double tolerance,
-                                    struct model_filter *out, struct error *e)
+struct model_filter model_filter_similar_parameters(int64_t base, double tolerance)
 {
-    static const char name[] = "similar parameter count";
-    if (!space->dhen)
-        return error_set(e, ERROR_USAGE, "%s: the parameters of these models cannot be counted", name);
-    if (base < 1)
-        return error_set(e, ERROR_USAGE, "%s: %" PRId64 " parameters to compare with", name, base);
-    if (!(tolerance >= 0 && tolerance < 1))
-        return error_set(e, ERROR_USAGE, "%s: the tolerance is %g, but must be at least 0 and less than 1", name,
-                         tolerance);
-    *out = (struct model_filter){
-        .name = name,
+    return (struct model_filter){
         .accepts = accepts_parameters,
         .low = farthest_similar(base, 0, tolerance),
         .high = similar(INT64_MAX, base, tolerance) ? INT64_MAX : farthest_similar(base, INT64_MAX, tolerance),
     };
-    return 0;
 }
 
 /* The kind of the first element; every layer has one. */

@@ -29,8 +29,7 @@ int model_filter_fixed_layers(const struct model_space_table *space, size_t stac
 
 /* Keeps |a - b| / max(a, b) ≤ tolerance, a being the candidate's parameters and b `base`, which is positive.
  * 0 ≤ tolerance < 1. */
-int model_filter_similar_parameters(const struct model_space_table *space, int64_t base, double tolerance,
-                                    struct model_filter *out, struct error *e);
+struct model_filter model_filter_similar_parameters(int64_t base, double tolerance);
 
 /* Keeps stacks in which all elements of all layers are of one kind: `kind`, or any when NULL. */
 int model_filter_uniform_mixer(const struct model_space_table *space, size_t stack_key, const char *kind,

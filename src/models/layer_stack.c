@@ -98,35 +98,19 @@ void multiset_unrank(const struct multiset_table *t, uint64_t rank, unsigned siz
 
 BY_NUMBER(compare_unsigned, unsigned, [0])
 
-/* Sorted, the caller's; NULL with `e` filled when a value is out of 1 … limit or appears twice. */
+/* Sorted, the caller's; NULL with `e` filled when a value is above the limit. */
 static unsigned *sorted_values(const struct number_list *set, const char *what, unsigned limit, struct error *e)
 {
     unsigned *values = xreallocarray(NULL, set->count + 1, sizeof *values);
     if (set->count > 0)
         memcpy(values, set->values, set->count * sizeof *values);
     array_sort(values, set->count, compare_unsigned);
-    for (size_t i = 0; i < set->count; i++) {
-        const char *problem = values[i] < 1 || values[i] > limit    ? "is out of bounds"
-                              : i > 0 && values[i] == values[i - 1] ? "is given twice"
-                                                                    : NULL;
-        if (!problem)
-            continue;
-        error_set(e, ERROR_USAGE, "%s: %u %s (1 to %u are allowed)", what, values[i], problem, limit);
-        free(values);
-        return NULL;
-    }
-    return values;
-}
-
-static int check_rules(const struct space_key *key, const struct number_list *layers, struct error *e)
-{
-    if (key->kinds.count < 1 || key->kinds.count > LAYER_KINDS_MAX)
-        return error_set(e, ERROR_USAGE, "%zu kinds (1 to %d are allowed)", key->kinds.count, LAYER_KINDS_MAX);
-    if (layers->count == 0)
-        return error_set(e, ERROR_USAGE, "the number of layers is missing");
-    if (key->sizes.count == 0 && key->totals.count == 0)
-        return error_set(e, ERROR_USAGE, "neither the elements of a layer nor those of all layers are limited");
-    return 0;
+    const size_t i = FIRST(at, set->count, values[at] > limit);
+    if (i == set->count)
+        return values;
+    error_set(e, ERROR_USAGE, "%s: %u is out of bounds (1 to %u are allowed)", what, values[i], limit);
+    free(values);
+    return NULL;
 }
 
 /* Without limits of its own a layer has any size that the largest total leaves room for. */
@@ -229,8 +213,8 @@ int layer_stack_make(const struct space_key *key, const struct number_list *laye
                      struct error *e)
 {
     struct layer_stack s = {.kinds = (unsigned)key->kinds.count};
-    if (check_rules(key, layers, e))
-        return -1;
+    if (key->kinds.count > LAYER_KINDS_MAX)
+        return error_set(e, ERROR_USAGE, "%zu kinds (1 to %d are allowed)", key->kinds.count, LAYER_KINDS_MAX);
     if (build(&s, key, layers, e)) {
         layer_stack_free(&s);
         return -1;

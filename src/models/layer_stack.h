@@ -72,8 +72,8 @@ struct layer_state {
 
 /* The stacks of a multiset's elements, with so many layers: at most LAYER_KINDS_MAX kinds, 1 … LAYER_COUNT_MAX layers,
  * 1 … LAYER_SIZE_MAX elements in a layer (`sizes`; none: any) and 1 … LAYER_TOTAL_MAX in all (`totals`; none: any, then
- * `sizes` is needed). Fails (ERROR_USAGE) on a number out of its bounds or given twice, on missing limits, and when
- * there are more stacks than 64 bits count. No stack at all is not an error. `*out` owns memory: layer_stack_free. */
+ * `sizes` is needed), each number once. Fails (ERROR_USAGE) above those bounds, and when there are more stacks than 64
+ * bits count. No stack at all is not an error. `*out` owns memory: layer_stack_free. */
 int layer_stack_make(const struct space_key *key, const struct number_list *layers, struct layer_stack *out,
                      struct error *e);
 void layer_stack_free(struct layer_stack *s);

@@ -295,7 +295,8 @@ static void add_preset(struct model_search *s, const struct space_filter *from, 
         rc = model_filter_fixed_layers(s->table, stack, (unsigned)from->layers, out, &e);
         break;
     case PRESET_SIMILAR_PARAMETERS:
-        rc = model_filter_similar_parameters(s->table, s->base.parameters, from->tolerance, out, &e);
+        *out = model_filter_similar_parameters(s->base.parameters, from->tolerance);
+        rc = 0;
         break;
     case PRESET_UNIFORM_MIXER:
         rc = model_filter_uniform_mixer(s->table, stack, from->mixer, out, &e);

@@ -313,7 +313,6 @@ TEST(make__bad_space__refused_with_reason)
     static char *strange[] = {"DOT", "LINEAR", "MAGIC"};
     REFUSED("the parameters of MAGIC are not known", tokens->kinds.items = strange);
     REFUSED("the model space is empty", tokens->layers = (struct number_list){thirteen, 1});
-    REFUSED("tokens: the number of layers is missing", tokens->layers = (struct number_list){NULL, 0});
     REFUSED("more parameters than 64 bits", keys[KEY_OUTPUT].first = INT64_C(1) << 30);
     /* Within 64 bits in parameters, beyond them in FLOPs. */
     REFUSED("more FLOPs than 64 bits", flops = true; keys[KEY_EMB_DIM].first = INT64_C(1) << 29);
