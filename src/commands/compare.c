@@ -572,11 +572,11 @@ static int add_subject(struct db *said, const struct comparison *c, size_t toget
                                      : cJSON_CreateArray();
     OWNED char *free_keys = cJSON_PrintUnformatted(list);
     return db_run(said, "INSERT INTO asked VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                  VALUES(sql_text(c->metric), sql_text(c->unit), sql_int(c->is_objective), sql_int(c->maximise),
-                         sql_text(c->section), sql_text(c->key ? c->key : c->section), sql_text(free_keys),
-                         sql_int(c->free_was_found), sql_int((int64_t)c->pairs_alone), sql_int(c->says_batch),
-                         sql_int((int64_t)together), sql_int(chosen), sql_int(RATIOS_LEAST),
-                         sql_int(RATIOS_INTERVAL_LEAST)),
+                  VALUES(sql_text(c->metric.name), sql_text(c->metric.unit), sql_int(c->metric.is_objective),
+                         sql_int(c->metric.is_objective && c->metric.maximise), sql_text(c->section),
+                         sql_text(c->key ? c->key : c->section), sql_text(free_keys), sql_int(c->free_was_found),
+                         sql_int((int64_t)c->pairs_alone), sql_int(c->says_batch), sql_int((int64_t)together),
+                         sql_int(chosen), sql_int(RATIOS_LEAST), sql_int(RATIOS_INTERVAL_LEAST)),
                   e);
 }
 
@@ -623,9 +623,9 @@ static int print(struct db *db, struct comparison *c, const struct compare_optio
                          "--by %s: no two jobs differ only in it; the effects of keys that change together cannot be "
                          "separated",
                          o->by);
-    return unranked_read(db, c->metric, unranked, beside, e) < 0 ? -1
-           : o->json                                             ? print_document(said, parts, unranked, e)
-                                                                 : print_lines(said, "pair_line", "n, part", beside, e);
+    return unranked_read(db, c->metric.name, unranked, beside, e) < 0 ? -1
+           : o->json                                                  ? print_document(said, parts, unranked, e)
+                     : print_lines(said, "pair_line", "n, part", beside, e);
 }
 
 static int compare_two(const struct compare_options *o, const struct arguments *a, struct error *e)

@@ -39,10 +39,10 @@ struct value_side {
 };
 
 struct pairing {
-    const struct compared_jobs *jobs;
+    struct compared_jobs *jobs;
     const struct comparison_request *request;
-    struct comparison *out;
-    struct compared_metric metric; /* its direction: which of the jobs that differ in free keys alone represents them */
+    struct comparison
+        *out; /* its metric's direction: which of the jobs that differ in free keys alone represents them */
     enum section_kind section;
     const uint32_t *values_of; /* by spec of the section: 1 + the number of its value's text; NULL: no such key */
     struct string_list values;
@@ -64,22 +64,17 @@ static uint32_t value_of(const struct pairing *p, const struct compared_job *job
 
 static void collect_values(struct pairing *p)
 {
-    const struct texts *texts = &p->jobs->texts;
+    struct texts *texts = &p->jobs->texts;
     OWNED bool *seen = xcalloc(texts->count + 1, sizeof *seen);
-    struct texts order = TEXTS_INIT;
     for (size_t i = 0; i < p->jobs->count; i++)
         seen[value_of(p, &p->jobs->jobs[i])] = true;
     for (size_t i = 0; i < texts->count; i++)
         if (seen[i + 1])
             string_list_add(&p->values, xstrdup(texts->items[i]));
     string_list_sort_values(&p->values);
-    for (size_t i = 0; i < p->values.count; i++)
-        texts_number(&order, p->values.items[i]);
     p->places = xcalloc(texts->count + 1, sizeof *p->places);
-    for (size_t i = 0; i < texts->count; i++)
-        if (seen[i + 1])
-            p->places[i] = texts_number(&order, texts->items[i]);
-    texts_free(&order);
+    for (size_t i = 0; i < p->values.count; i++)
+        p->places[texts_number(texts, p->values.items[i])] = (uint32_t)i;
     p->out->values = p->values.count;
 }
 
@@ -218,7 +213,7 @@ static void choose_settings(struct pairing *p)
         const double cost = log(mean_of(s));
         if (is_measured(s))
             choices[count++] =
-                (struct side_candidate){s->group, s->value, s->setting, p->metric.maximise ? -cost : cost,
+                (struct side_candidate){s->group, s->value, s->setting, p->out->metric.maximise ? -cost : cost,
                                         false,    false};
     }
     choices_make(choices, count, p->request->seed);
@@ -387,10 +382,7 @@ static int measure(struct pairing *p, struct error *e)
     }
     string_list_free(&p->values);
     free_all(p->places, p->placed, p->sides);
-    p->places = NULL;
-    p->placed = NULL;
-    p->sides = NULL;
-    p->placed_count = p->side_count = 0;
+    *p = (struct pairing){.jobs = p->jobs, .request = p->request, .out = p->out};
     return rc;
 }
 
@@ -554,10 +546,10 @@ static int read_free(struct db *db, struct pairing *p, struct error *e)
         string_list_add(&out->free, key);
         list += length + (list[length] == ',');
     }
-    if (rc == 0 && out->free.count && !p->metric.has_direction)
+    if (rc == 0 && out->free.count && !p->out->metric.has_direction)
         rc = error_set(e, ERROR_USAGE,
                        "--free: the direction of %s is not known; set better = \"min\" or \"max\" in its table",
-                       out->metric);
+                       out->metric.name);
     return rc;
 }
 
@@ -676,7 +668,7 @@ static int fix_needless(struct pairing *p, struct error *e)
 static int find_free(struct db *db, struct pairing *p, struct error *e)
 {
     size_t alone = most_pairs(p->out);
-    if (!p->out->key || p->out->values < 2 || alone >= RATIOS_LEAST || !p->metric.has_direction)
+    if (!p->out->key || p->out->values < 2 || alone >= RATIOS_LEAST || !p->out->metric.has_direction)
         return 0;
     if (key_ties_read(db, p->jobs, p->out->key, &p->out->free, e) < 0)
         return -1;
@@ -708,15 +700,11 @@ static int compare_values(struct db *db, struct compared_jobs *jobs, struct pair
 static int read_and_compare(struct db *db, struct pairing *p, struct error *e)
 {
     struct compared_jobs own = {0};
-    if (compared_metric_read(db, "this database", p->request->metric, &p->metric, e) < 0)
+    if (compared_metric_read(db, "this database", p->request->metric, &p->out->metric, e) < 0)
         return -1;
-    p->out->metric = p->metric.name;
-    p->out->unit = p->metric.unit;
-    p->out->is_objective = p->metric.is_objective;
-    p->out->maximise = p->metric.is_objective && p->metric.maximise;
     if (p->request->jobs)
         return compare_values(db, p->request->jobs, p, e);
-    int rc = compared_jobs_read(db, p->out->metric, &own, e);
+    int rc = compared_jobs_read(db, p->out->metric.name, &own, e);
     rc = rc == 0 ? compare_values(db, &own, p, e) : rc;
     compared_jobs_free(&own);
     return rc;
@@ -724,19 +712,16 @@ static int read_and_compare(struct db *db, struct pairing *p, struct error *e)
 
 int comparison_read(struct db *db, const struct comparison_request *request, struct comparison *out, struct error *e)
 {
-    struct comparison c = {0};
-    struct pairing p = {.request = request, .out = &c};
+    struct pairing p = {.request = request, .out = out};
+    *out = (struct comparison){0};
     /* One transaction, because a runner may be at work. */
     if (db_read_begin(db, e) < 0)
         return -1;
     int rc = read_and_compare(db, &p, e);
     db_read_end(db);
-    if (rc < 0) {
-        comparison_free(&c);
-        return -1;
-    }
-    *out = c;
-    return 0;
+    if (rc < 0)
+        comparison_free(out);
+    return rc < 0 ? -1 : 0;
 }
 
 size_t comparisons_judge(struct comparison *items, size_t count)
@@ -780,7 +765,7 @@ void comparison_free(struct comparison *c)
 {
     clear_pairs(c);
     string_list_free(&c->free);
-    free_all(c->section, c->key, c->metric, c->unit);
+    free_all(c->section, c->key, c->metric.name, c->metric.unit);
     *c = (struct comparison){0};
 }
 

@@ -55,8 +55,8 @@ struct comparison_pair {
 };
 
 struct comparison {
-    char *section, *key, *metric, *unit; /* unit "" for none */
-    bool is_objective, maximise;         /* maximise is set only for the objective */
+    char *section, *key;
+    struct compared_metric metric;
     struct comparison_pair *pairs;
     size_t count;
     struct string_list free; /* the free keys */
