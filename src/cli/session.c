@@ -105,12 +105,11 @@ static int is_as_recorded(struct db *db, const char *path, bool *yes, struct err
 
 static int say_gone(const char *path, const char *db_path, struct error *e)
 {
-    OWNED_BUFFER name = BUFFER_INIT;
-    shell_add_word(&name, db_path);
+    OWNED char *name = shell_word(db_path);
     error_set(e, ERROR_USAGE,
               "%s: the sweep file of %s no longer exists; name it with -c FILE (sqlite3 %s 'SELECT text FROM "
               "current_sweep' prints the recorded copy)",
-              path, db_path, buffer_text(&name));
+              path, db_path, name);
     return -1;
 }
 

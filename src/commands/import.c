@@ -21,6 +21,7 @@
 #include "sweep_file/reader.h"
 #include "util/file.h"
 #include "util/memory.h"
+#include "util/shell.h"
 
 #define LINES_SHOWN 10
 #define ROWS_TOLD_LEAST 20000 /* more take seconds to record */
@@ -191,10 +192,11 @@ static int print(const struct table_file *in, const struct import_options *o, co
 {
     report_refusals(in);
     report_broken(in, s);
+    OWNED char *file = shell_word(in->file), *db = shell_word(o->db);
     if (s->alike)
         output_message("warning: %s has the same content, so each of its rows counts twice; if it is a copy: meshsweep "
                        "import --undo %s -d %s",
-                       s->alike, in->file, o->db);
+                       s->alike, file, db);
     if (s->older)
         output_message("warning: rows of other tables were read before %s was changed, and best does not see them; "
                        "import them again: %s",
@@ -222,14 +224,15 @@ static int undo(const struct import_options *o, struct error *e)
 /* The sweep file, with an [import] table. */
 static int load_config(const char *config, const char *table, struct sweep **out, struct error *e)
 {
+    OWNED char *word = shell_word(table);
     int rc = sweep_load(config, out, e);
     if (rc < 0 && access(config, F_OK) < 0)
-        return error_set(e, ERROR_USAGE, "%s: no such file; meshsweep init --from-table %s writes one", config, table);
+        return error_set(e, ERROR_USAGE, "%s: no such file; meshsweep init --from-table %s writes one", config, word);
     if (rc == 0 && !(*out)->import.given)
         return error_set(e, ERROR_USAGE,
                          "%s: there is no [import] table; meshsweep init --from-table %s -o FILE writes a file that "
                          "has one",
-                         config, table);
+                         config, word);
     return rc;
 }
 

@@ -10,6 +10,7 @@
 #include "draft/log_readers.h"
 #include "draft/new_sweep.h"
 #include "draft/table_draft.h"
+#include "report/hint.h"
 #include "space/build.h"
 #include "space/row_space.h"
 #include "sweep_file/reader.h"
@@ -105,9 +106,11 @@ static int write_text(const char *path, const struct buffer *text, const char *n
         return output_write(text->data, text->length, e);
     if (check_absent(path, e) < 0 || file_write_atomic(path, text->data, text->length, e) < 0)
         return -1;
-    output_message("wrote %s; check it, then: meshsweep %s%s%s%s%s", path, next,
-                   strcmp(path, "sweep.toml") == 0 ? "" : " -c ", strcmp(path, "sweep.toml") == 0 ? "" : path,
-                   *table ? " " : "", table);
+    OWNED_BUFFER config = BUFFER_INIT;
+    OWNED char *word = *table ? shell_word(table) : xstrdup("");
+    hint_add_config(&config, path);
+    output_message("wrote %s; check it, then: meshsweep %s%s%s%s", path, next, buffer_text(&config), *table ? " " : "",
+                   word);
     return 0;
 }
 

@@ -99,11 +99,12 @@ int command_merge(const struct merge_options *o, const struct arguments *a, stru
         store_close(db);
     if (rc < 0)
         return -1;
+    OWNED char *output = shell_word(o->output);
     rc = merge_print(o->output, &counts, o->json, e);
     if (rc == 0 && others > 0 && !o->json)
         output_message("%" PRId64 " of its jobs %s to sweeps older than the newest, listed by: meshsweep results --all "
                        "-d %s",
-                       others, others == 1 ? "belongs" : "belong", o->output);
+                       others, others == 1 ? "belongs" : "belong", output);
     return rc < 0 ? -1 : STATUS_OK;
 }
 

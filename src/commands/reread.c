@@ -11,6 +11,7 @@
 #include "space/enumerate.h"
 #include "store/jobs.h"
 #include "util/memory.h"
+#include "util/shell.h"
 
 extern char **environ;
 
@@ -44,9 +45,10 @@ static int select_jobs(struct reread_session *r, struct error *e)
     if (enumerate_select(r->session.space, r->db, &r->session.only, e) < 0 ||
         (!r->sweep_id && db_query_int(r->db, theirs, NO_VALUES, 0, &r->sweep_id, e) < 0))
         return -1;
+    OWNED char *config = shell_word(s->path);
     return r->sweep_id ? 0
                        : error_set(e, ERROR_NOTHING, "%s has no jobs of %s; `meshsweep run -c %s` runs them",
-                                   r->options->db, s->path, s->path);
+                                   r->options->db, s->path, config);
 }
 
 static int reread_in_transaction(struct reread_session *r, cJSON **document, struct error *e)

@@ -458,10 +458,11 @@ int schema_refuse_damaged(struct db *db, struct error *e)
     struct error unreadable = ERROR_INIT;
     if (db_query_int(db, sql, NO_VALUES, 0, &damage, &unreadable) == 0 && damage == 0)
         return 0;
+    OWNED char *word = shell_word(db->path);
     return error_set(e, ERROR_FAILED,
                      "database %s: it is damaged, so nothing was repaired; `meshsweep check -d %s` says what is wrong "
                      "and what to do",
-                     db->path, db->path);
+                     db->path, word);
 }
 
 static int carry_out(struct db *db, struct restoration *r, struct error *e)

@@ -308,6 +308,13 @@ void shell_add_word(struct buffer *out, const char *word)
         add_quoted(out, word);
 }
 
+char *shell_word(const char *word)
+{
+    struct buffer b = BUFFER_INIT;
+    shell_add_word(&b, word);
+    return buffer_take(&b);
+}
+
 char *shell_fill_file(const char *text, const char *path)
 {
     static const char word[] = "FILE";

@@ -59,6 +59,9 @@ void shell_add_value(struct buffer *out, const char *value, struct shell_spot sp
 /* Appends `word` so that a POSIX shell takes it as that one word. */
 void shell_add_word(struct buffer *out, const char *word);
 
+/* The same alone, for commands that messages recommend. The caller's. */
+char *shell_word(const char *word);
+
 /* `text` with `path`, as a shell takes it, wherever it has the word FILE. The caller's. */
 char *shell_fill_file(const char *text, const char *path);
 

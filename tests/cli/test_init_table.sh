@@ -238,6 +238,21 @@ devices__rows_that_come_later__refused_where_hosts_differ()
 }
 
 # Twelve devices are on two hosts, as usual ones have eight.
+# What is said to go on with can be typed.
+table__name_with_a_blank__quoted_for_a_shell()
+{
+    printf 'bs,throughput\n1,10.5\n2,20.5\n' >"a 1.csv"
+    expect_said among_stderr 0 "wrote a b.toml; check it, then: meshsweep import -c 'a b.toml' 'a 1.csv'" \
+        init --from-table "a 1.csv" -o "a b.toml"
+    expect_said only_stderr_contains 2 "meshsweep init --from-table 'a 1.csv' writes one" import "a 1.csv"
+    expect_said among_stdout 0 '2 rows: 2 ok' import -c "a b.toml" "a 1.csv" -d "a b.db"
+    cp "a 1.csv" "a 2.csv"
+    expect_said among_stderr 0 "if it is a copy: meshsweep import --undo 'a 2.csv' -d 'a b.db'" \
+        import -c "a b.toml" "a 2.csv" -d "a b.db"
+    small_sweep "a c.toml"
+    expect_said only_stderr_contains 4 "meshsweep run -c 'a c.toml'" reread -c "a c.toml" -d "a b.db"
+}
+
 table__devices_without_hosts__the_usual_node_as_a_guess()
 {
     printf '%s\n' layers,gpu,gpus,mbs,tokens_per_sec 2,H100,16,1,50 2,H100,8,1,26 2,B200,12,1,60 2,B200,4,1,20 \
