@@ -148,19 +148,19 @@ static int open_temporary(const char *path, char **name)
 
 int atomic_file_open(const char *path, const char *like, struct atomic_file *out, struct error *e)
 {
-    struct atomic_file f = ATOMIC_FILE_INIT;
+    struct atomic_file f = {.path = like ? realpath(path, NULL) : NULL};
     struct stat status;
+    f.path = f.path ? f.path : xstrdup(path);
     f.mode = 0644 & ~creation_mask();
     if (like)
         f.mode &= stat(like, &status) == 0 ? status.st_mode : 0600;
     f.in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-    f.descriptor = f.in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_temporary(path, &f.temporary);
+    f.descriptor = f.in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_temporary(f.path, &f.temporary);
     if (f.descriptor < 0) {
         error_errno(e, errno, "%s: cannot create", path);
-        free(f.temporary);
+        free_all(f.temporary, f.path);
         return -1;
     }
-    f.path = xstrdup(path);
     *out = f;
     return 0;
 }

@@ -40,7 +40,8 @@ struct atomic_file {
     mode_t mode;
 };
 #define ATOMIC_FILE_INIT ((struct atomic_file){NULL, NULL, false, -1, 0})
-/* Those may read it who may read `like`; NULL: everybody. */
+/* Those may read it who may read `like`, and a link that leads to a file stays: a person made it. NULL: everybody, and
+ * the link, perhaps a job's, is replaced. */
 int atomic_file_open(const char *path, const char *like, struct atomic_file *out, struct error *e);
 int atomic_file_write(struct atomic_file *f, const void *bytes, size_t length, struct error *e);
 int atomic_file_commit(struct atomic_file *f, struct error *e);

@@ -378,6 +378,19 @@ database__made_by_any_command_or_shared__its_owners_alone_or_as_the_umask_lets()
     expect "[ \"\$(modes)\" = '640 output.log 640 results.db 750 1 750 KEY 750 results.db.d' ]"
 }
 
+# To where a web server shows it, or another disk.
+exports__to_a_link__written_where_it_leads()
+{
+    small_sweep sweep.toml
+    run_silently 0
+    mkdir www
+    touch www/r.html www/r.csv
+    ln -s www/r.html www/r.csv .
+    expect_run only_stderr_contains 0 report -o r.html
+    expect_run silent 0 export -o r.csv
+    expect '[ -L r.html ]' '[ -L r.csv ]' 'grep -q "<html" www/r.html' 'grep -q "^job," www/r.csv'
+}
+
 exports__of_a_database__as_private_as_that()
 {
     small_sweep sweep.toml
