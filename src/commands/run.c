@@ -630,8 +630,8 @@ static void report_end(struct execution *x)
     struct error none = ERROR_INIT;
     bool known = (x->display || x->driver) && best_read(x->db, NULL, &best, &none) == 0;
     /* With several groups there is no single winner to announce. */
-    progress_display_end(x->display, &x->result, known && json_count_of(best.beside, "winners") < 2 ? &best : NULL,
-                         x->options->db);
+    const bool alone = json_count_of(best.beside, "winners") < 2 && !json_text_or(best.beside, "without_winner", "")[0];
+    progress_display_end(x->display, &x->result, known && alone ? &best : NULL, x->options->db);
     x->without_winner = known && best_job(&best) < 0 && x->driver && !x->result.signal;
     if (x->without_winner)
         say_no_winner(&best);

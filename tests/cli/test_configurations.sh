@@ -213,6 +213,10 @@ $'do not meet it\n' best
     expect_said only_stderr_contains 2 'm=3: no such group has a winner; these have: m=1; m=2' best --group m=3
     # One group alone has a winner: its command follows, and the others are named.
     expect_said only_stdout_contains 0 $'\n\nother groups have no winner: m=2; m=3\n' best --subject-to 'rate < 20'
+    sed -i 's/rate <= 20/rate < 20/' sweep.toml
+    expect_run only_stderr 0 run --progress plain
+    expect_stderr_lacks 'best rate'
+    sed -i 's/rate < 20/rate <= 20/' sweep.toml
     sed -i 's/m = .*/m = [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]/' sweep.toml
     run_silently 0
     expect_said only_stdout_contains 0 'other groups have no winner: m=10; m=11; m=12; m=13; m=14; m=3; m=4; m=5; '\
