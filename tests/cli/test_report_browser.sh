@@ -123,7 +123,12 @@ served_page_passes() # [ARGUMENT...]
     local server=$!
     wait_until '[ -s served ]' 10
     hurry "$server"
-    page_stands() { python3 "$tests_source_dir/cli/http_get.py" "$(cat served)" >got 2>/dev/null && grep -qx 200 got; }
+    local address
+    address=$(cut -d : -f 3- served)
+    page_stands()
+    {
+        bash "$tests_source_dir/cli/http_ask.sh" "${address%%/*}" "/${address#*/}" | grep -q 'section id="overview"'
+    }
     wait_until page_stands 40
     is_as_it_should_be timeout 400 python3 "$tests_source_dir/browser/check_live.py" "$(browser)" "$(cat served)" \
         results.db "$server" "$@"

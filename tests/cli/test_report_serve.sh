@@ -32,10 +32,55 @@ stop_serving() # SIGNAL
     wait "$server_pid" || server_status=$?
 }
 
-get() # URL [HEADER=VALUE...]
+# Asks the server; its answer is read from descriptor 3. A path stays as it is, with "/../" in it.
+ask() # METHOD URL [HEADER=VALUE...]
 {
-    python3 "$tests_source_dir/cli/http_get.py" "$@" >got 2>got.err || fail "$* failed: $(cat got.err)"
-    got=$(head -n 1 got)
+    local place=${2#http://} words header
+    local host=${place%%/*}
+    words="$1 /${place#*/} HTTP/1.0"$'\r\n'
+    for header in "Host=$host" "${@:3}"; do
+        [[ $header = "Host=$host" && " ${*:3}" = *' Host='* ]] || words+="${header%%=*}: ${header#*=}"$'\r\n'
+    done
+    place=${host%:*} place=${place#[}
+    exec 3<>"/dev/tcp/${place%]}/${host##*:}" || fail "nobody answers: $2"
+    printf '%s\r\n' "$words" >&3
+}
+
+# Writes the status, which is $got, the headers and the body into the file got.
+get() # [--method METHOD] URL [HEADER=VALUE...]
+{
+    local method=GET line
+    [ "$1" != --method ] || { method=$2; shift 2; }
+    ask "$method" "$@"
+    read -r _ got _ <&3 || fail "no answer: $*"
+    {
+        echo "$got"
+        while read -r line && [ "$line" != $'\r' ]; do
+            echo "${line%$'\r'}"
+        done
+        cat
+    } <&3 >got
+    exec 3>&-
+}
+
+# Of each path behind the address its status, and the secret if that is told.
+get_each() # URL PATH...
+{
+    local path
+    for path in "${@:2}"; do
+        get "$1$path"
+        echo "$got $path $(grep -o -m 1 '^secret' got || true)"
+    done >each
+}
+
+first_events() # N URL: the first of those that the server sends, a line each
+{
+    local left=$1 line
+    ask GET "$2"
+    while [ "$left" -gt 0 ] && read -r line; do
+        [[ $line != data:* ]] || echo "${line#data: }"
+        [[ $line != data:* ]] || left=$((left - 1))
+    done <&3
 }
 
 expect_got() # STATUS URL [HEADER=VALUE...]
@@ -43,6 +88,8 @@ expect_got() # STATUS URL [HEADER=VALUE...]
     get "${@:2}"
     [ "$got" = "$1" ] || fail "not $1 but $got: ${*:2}"
 }
+
+problem() { first_events 1 "${url}events"; }
 
 # The page is made at once, but not before the address is printed.
 page_stands()
@@ -103,8 +150,8 @@ serve__foreign_requests__refused()
     expect_got 200 "$url" Sec-Fetch-Site=cross-site Sec-Fetch-Mode=navigate
     expect '[ ! -s served.err ]'
     # A wrong token is told of once.
-    get --each "$base" / /x/ /00000000000000000000000000000000/ /00000000000000000000000000000000/events // /events
-    expect '[ "$(grep -c "^403 .* $" got)" = 6 ]' '[ "$(grep -c "wrong token" served.err)" = 1 ]'
+    get_each "$base" / /x/ /00000000000000000000000000000000/ /00000000000000000000000000000000/events // /events
+    expect '[ "$(grep -c "^403 .* $" each)" = 6 ]' '[ "$(grep -c "wrong token" served.err)" = 1 ]'
     stop_serving INT
 }
 
@@ -121,11 +168,11 @@ serve__paths_out_of_the_job_files__not_found()
     serve_page
     get "${url}results.db.d/1/log"
     expect '[ "$got" = 200 ] && grep -q inside got'
-    get --each "${url}results.db.d/" ../secret 1/../../secret 1/link out/secret 1/pipe 1 1/ '' . 1/./log 1//log \
+    get_each "${url}results.db.d/" ../secret 1/../../secret 1/link out/secret 1/pipe 1 1/ '' . 1/./log 1//log \
         %2e%2e/secret 1%2f..%2f..%2fsecret %2e%2e%2fsecret 1/none "$PWD/secret" "/$PWD/secret"
-    expect '[ "$(grep -c "^404 .* $" got)" = 17 ]'
-    get --each "$url" results.db secret ../secret results.db-wal results.db.d results.db.d.x/1 nothing
-    expect '[ "$(grep -c "^404 .* $" got)" = 7 ]'
+    expect '[ "$(grep -c "^404 .* $" each)" = 17 ]'
+    get_each "$url" results.db secret ../secret results.db-wal results.db.d results.db.d.x/1 nothing
+    expect '[ "$(grep -c "^404 .* $" each)" = 7 ]'
     stop_serving INT
 }
 
@@ -138,7 +185,7 @@ serve__while_jobs_run__told_line_by_line()
     wait_until '[ "$(sql "SELECT count(*) FROM job WHERE state = '"'ok'"'" 2>/dev/null)" = 2 ]' 20
     serve_page
     expect_file_contains got '<div class="card ok"><b>2</b><span>ok</span></div>'
-    python3 "$tests_source_dir/cli/http_get.py" --events 100 "${url}events" >events 2>/dev/null </dev/null &
+    first_events 100 "${url}events" >events &
     wait_until '[ -s events ]' 10
     before=$(sed -En 's/.*"version":([0-9]+).*/\1/p' events | tail -n 1)
     touch go
@@ -418,7 +465,6 @@ serve__database_replaced_removed_or_newer__told_and_gone_on()
 {
     fixture_database
     serve_page
-    problem() { timeout 30 python3 "$tests_source_dir/cli/http_get.py" --events 1 "${url}events" 2>/dev/null; }
     expect '[[ $(problem) = *\"problem\":null* ]]'
     mv results.db away.db
     wait_until '[[ $(problem) = *"database results.db: "* ]]' 10
@@ -443,7 +489,6 @@ serve__older_database__followed_and_told_while_it_is_upgraded()
     patient_sqlite results.db "UPDATE sweep SET name = 'another one'"
     named_anew() { get "$url"; grep -q '<h1>another one' got; }
     wait_until named_anew 20
-    problem() { timeout 30 python3 "$tests_source_dir/cli/http_get.py" --events 1 "${url}events" 2>/dev/null; }
     # The process holds an upgrade's lock, as the upgrade does.
     python3 - <<'END' &
 import fcntl, os, struct
@@ -544,11 +589,28 @@ serve__many_and_deaf_readers__nobody_is_held_up()
 {
     fixture_database
     serve_page
-    mkfifo hold
-    python3 "$tests_source_dir/cli/http_get.py" --deaf "$url" <hold >deaf 2>&1 &
-    python3 "$tests_source_dir/cli/http_get.py" --open 100 "${url}events" <hold >open 2>&1 &
-    exec 9>hold
-    wait_until 'grep -q deaf deaf && grep -q open open' 20
+    cat >readers.py <<'END'
+import socket, sys, time, urllib.parse
+url = urllib.parse.urlsplit(sys.argv[1])
+
+def ask(path, times):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.connect((url.hostname, url.port))
+    s.sendall(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % ((url.path + path).encode(), url.netloc.encode()) * times)
+    return s
+
+deaf = [ask(path, 20) for path in ["", "changes?since=0", "events"] * 10]
+waiting = [ask("events", 1) for _ in range(100)]
+for s in waiting:
+    while b"data: " not in s.recv(4096):
+        pass
+print("all are there", flush=True)
+time.sleep(1000)
+END
+    python3 readers.py "$url" >readers 2>&1 &
+    wait_until '[ -s readers ]' 20
+    expect 'grep -qx "all are there" readers'
     patient_sqlite results.db "UPDATE sweep SET name = 'changed meanwhile'"
     renamed() { get "$url"; grep -q '<h1>changed meanwhile' got; }
     wait_until renamed 10
@@ -557,7 +619,6 @@ serve__many_and_deaf_readers__nobody_is_held_up()
     expect '[ "$(awk "/VmRSS/ { print \$2 }" /proc/$server_pid/status)" -lt "$most" ]'
     stop_serving INT
     expect '[ $((SECONDS - began)) -le 3 ]' '[ "$server_status" = 130 ]'
-    exec 9>&-
 }
 
 run_cases "$@"
