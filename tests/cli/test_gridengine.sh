@@ -278,15 +278,15 @@ expect_counts_agree() # N
     expect_sql "$1|$1" "SELECT count(*), sum(state = 'ok') FROM job"
 }
 
-jobs__300_while_runner_host_and_qmaster_die__counted_by_themselves()
+jobs__120_while_runner_host_and_qmaster_die__counted_by_themselves()
 {
     cluster
-    configure 's/^slots .*/slots 40/' -mq all.q
+    configure 's/^slots .*/slots 20/' -mq all.q
     mkdir runs
-    cluster_sweep 300 'echo "$MESHSWEEP_NUMBER" >>runs/{n}; echo begun; sleep 1; echo "score: {n}"' < <(toml \
-        array_size=60 retry: lost=9)
+    cluster_sweep 120 'echo "$MESHSWEEP_NUMBER" >>runs/{n}; echo begun; sleep 1; echo "score: {n}"' < <(toml \
+        array_size=30 retry: lost=9)
     for i in 1 2 3 4 5; do
-        start_until "[ \"\$(ls runs | wc -l)\" -ge $((i * 45)) ]" 60 run --progress none
+        start_until "[ \"\$(ls runs | wc -l)\" -ge $((i * 19)) ]" 60 run --progress none
         case $i in
         2 | 4) kill_execd ;;
         3) stop_qmaster ;;
@@ -298,7 +298,7 @@ jobs__300_while_runner_host_and_qmaster_die__counted_by_themselves()
         esac
     done
     expect_after silent 0 run_at_engine
-    expect_counts_agree 300
+    expect_counts_agree 120
     echo "# $(sql "SELECT count(*) || ' attempts, ' || sum(failure IS 'lost') || ' lost' FROM attempt")," \
         "$(cat runs/* | wc -l) executions"
 }
