@@ -151,14 +151,14 @@ sentences__groups_of_bytes_and_large_numbers__true()
 # A job that a search had ended before its steps is not the winner, whatever it reported.
 sentences__ended_early_by_a_search__do_not_win()
 {
-    many_jobs 300 20 "UPDATE attempt SET stopped_steps = 5 WHERE id = 139"
+    many_jobs 60 10 "UPDATE attempt SET stopped_steps = 5 WHERE id = 139"
     sentences_are_true results.db
-    expect_file_contains report.html '<p class=best><b title="1421.29">'
+    expect_file_contains report.html '<p class=best><b title="1374.57">'
     # All that runs; none with a number.
     many_jobs 30 30 "INSERT INTO attempt (id, job_id, number, runner_id, state, started)
         SELECT id, id, 1, 1, 'running', 1 FROM job" "UPDATE job SET state = 'running'"
     sentences_are_true results.db
-    many_jobs 300 20 "UPDATE summary SET value = NULL WHERE name = 'throughput'"
+    many_jobs 60 10 "UPDATE summary SET value = NULL WHERE name = 'throughput'"
     sentences_are_true results.db
 }
 
@@ -182,9 +182,9 @@ sentences__long_values_of_many_jobs__cut_and_said()
 }
 
 # More than are drawn of anything.
-sentences__4000_jobs__true()
+sentences__2000_jobs__true()
 {
-    many_jobs 4000 200
+    many_jobs 2000 100
     sentences_are_true results.db
 }
 
