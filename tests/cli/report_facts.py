@@ -3,7 +3,6 @@
     card NUMBER LABEL                  of the overview, counts alone
     cause JOBS CLASS example JOB       of the failures
     rule NAME EXCLUDED                 of the excluded combinations
-    key NAME VALUES                    how many values of a key that was swept
     winner JOB VALUE                   as far as one is named
     rows N                             of the table of jobs
     data STATE N                       jobs by state, as the script has them"""
@@ -56,8 +55,6 @@ for jobs, failure, example in lines("failures", r"(\d+) jobs?\s*([a-z-]+), as jo
     print("cause", jobs, failure, "example", example)
 for name, excluded in lines("excluded", r"([^\t]+)\t(\d+)\t.*"):
     print("rule", name.replace(" (only a warning)", ""), excluded)
-for name, values in lines("overview", r"(\S+)\t[^\t]*\t(\d+)\t?.*"):
-    print("key", name, values)
 winner = re.search(r'<p class=best><b title="([^"]*)">.*?, <a href="#j(\d+)">job', text)
 if winner:
     print("winner", winner[2], float(winner[1].split()[0]))

@@ -233,25 +233,25 @@ facts_of_database()
             AND NOT EXISTS (SELECT 1 FROM breach AS b WHERE b.attempt_id = j.attempt_id)) WHERE place = 1 ${WINNER-};"
 }
 
-truth__run_in_progress__of_the_current_of_two_sweeps()
+# A run in progress, of the current of two sweeps; then of the other, which is asked for last.
+truth__current_of_two_sweeps__that_one()
 {
     fixture_database
     report_tells_the_truth
-}
-
-truth__other_sweep_asked_for_last__that_one()
-{
     fixture_database "UPDATE sweep SET last_seen = 1800000000000 WHERE id = 1"
     report_tells_the_truth
     expect_file_contains report.html '<h1>first</h1>'
 }
 
-truth__nothing_ran__all_pending()
+truth__nothing_ran_or_all_values_are_none__no_winner()
 {
     fixture_database "UPDATE job SET state = 'pending', failure = NULL, attempt_id = NULL WHERE state <> 'pending'" \
         "DELETE FROM summary" "DELETE FROM metric" "DELETE FROM attempt"
     report_tells_the_truth
     expect 'grep -qx "card 8 pending" said' '! grep -q "^winner" said'
+    fixture_database "UPDATE summary SET value = NULL, mean = NULL, median = NULL, minimum = NULL, maximum = NULL"
+    report_tells_the_truth
+    expect '! grep -q "^winner" said'
 }
 
 truth__all_failed__no_winner()
@@ -261,13 +261,6 @@ truth__all_failed__no_winner()
     run_ended 3 --keep-going
     report_tells_the_truth
     expect 'grep -qx "card 4 failed" said' '[ "$(grep -c "^cause 2 exit" said)" = 2 ]' '! grep -q "^winner" said'
-}
-
-truth__all_values_are_none__no_winner()
-{
-    fixture_database "UPDATE summary SET value = NULL, mean = NULL, median = NULL, minimum = NULL, maximum = NULL"
-    report_tells_the_truth
-    expect '! grep -q "^winner" said'
 }
 
 # Jobs that differ in a seed alone are counted as jobs, and configurations compete.
