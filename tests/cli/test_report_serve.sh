@@ -130,7 +130,8 @@ serve__finished_sweep__the_page_and_its_files()
     expect '[ "$server_status" = 143 ]'
 }
 
-# Browsers send these where a page of another site, or of a name that was pointed here, asks.
+# Browsers send these where a page of another site, or of a name that was pointed here, asks. What is right of them
+# tests/unit/test_gate.c knows; here each of them arrives there.
 serve__foreign_requests__refused()
 {
     fixture_database
@@ -139,14 +140,10 @@ serve__foreign_requests__refused()
     wait_until page_stands 10
     expect '! grep -q Access-Control got'
     expect_got 403 "$url" Host=evil.example
-    expect_got 403 "$url" Host=evil.example:80
     expect_got 200 "$url" Host=localhost:9999
-    expect_got 200 "$url" "Host=[::1]:9999"
-    expect_got 403 "${url}changes" Origin=http://evil.example
     expect_got 403 "${url}changes" Origin=null
     expect_got 200 "${url}changes" "Origin=$base"
     expect_got 403 "${url}changes" Sec-Fetch-Site=cross-site Sec-Fetch-Mode=no-cors
-    expect_got 403 "${url}changes" Sec-Fetch-Site=same-site Sec-Fetch-Mode=cors
     expect_got 200 "$url" Sec-Fetch-Site=cross-site Sec-Fetch-Mode=navigate
     expect '[ ! -s served.err ]'
     # A wrong token is told of once.
