@@ -38,12 +38,13 @@ shard (shard, others) AS MATERIALIZED (
 
 -- The newest search that a run made, unless the last attempt is of a runner that made none of its trials. lifting:
 -- options that lift its limits; to_come: how many trials at most; -1: not known.
-the_search (strategy, trials, ok, stopped, failed, ended, lifting, to_come) AS MATERIALIZED (
-    SELECT strategy, trials, ok, stopped, failed, nullif(finished, ''), lifting,
+the_search (strategy, trials, ok, stopped, failed, infeasible, ended, lifting, to_come) AS MATERIALIZED (
+    SELECT strategy, trials, ok, stopped, failed - infeasible, infeasible, nullif(finished, ''), lifting,
         CASE WHEN finished IS NOT NULL THEN 0 WHEN most > 0 THEN max(most - trials, 0)
             WHEN strategy IN ('grid', 'random') THEN 9223372036854775807 ELSE -1 END
     FROM (SELECT s.strategy, s.finished, count(t.asked) AS trials, coalesce(sum(t.outcome = 'ok'), 0) AS ok,
               coalesce(sum(t.outcome = 'stopped'), 0) AS stopped, coalesce(sum(t.outcome = 'failed'), 0) AS failed,
+              coalesce(sum(t.failure IN ('infeasible', 'infeasible-memory')), 0) AS infeasible,
               s.options ->> 'max_trials' AS most,
               coalesce((SELECT group_concat(' --' || replace(key, '_', '-') || ' 0', '') FROM json_each(s.options)
                   WHERE key IN ('max_trials', 'early_stopping', 'budget', 'deadline') AND value > 0), '') AS lifting
@@ -55,7 +56,7 @@ the_search (strategy, trials, ok, stopped, failed, ended, lifting, to_come) AS M
           GROUP BY s.id)),
 search_document (document) AS (
     SELECT json_object('strategy', strategy, 'trials_made', trials, 'ok', ok, 'stopped_early', stopped, 'failed', failed,
-        'trials_to_come', to_come, 'why_it_ended', ended) FROM the_search),
+        'infeasible', infeasible, 'trials_to_come', to_come, 'why_it_ended', ended) FROM the_search),
 rest (to_come) AS MATERIALIZED (SELECT coalesce((SELECT min(to_come, pending) FROM the_search), pending) FROM counts),
 
 -- Running attempts, of any sweep: a runner that was started with an older file still occupies the machine.

@@ -40,10 +40,11 @@ line (part, n, before, text, after) AS (
     -- "search by model: 5 trials, 4 ok, 0 stopped early, 1 failed; ended: max_trials: 5 trials were made"
     UNION ALL SELECT 2, 0, say('%ssearch by %s: %d trial%s, %d ok, %d stopped early, %d failed', char(10), s ->> 'strategy', trials,
             iif(trials = 1, '', 's'), s ->> 'ok', s ->> 'stopped_early', s ->> 'failed')
+        || iif(s ->> 'infeasible', say(', %d that do not meet [sweep] subject_to', s ->> 'infeasible'), '')
         || iif(trials > ended, say(', %d open', trials - ended), '')
         || coalesce('; ended: ' || fit(why, 20, room), '; at most ' || (s ->> 'trials_to_come') || ' more', ''), NULL, ''
-        FROM this, (SELECT s, s ->> 'trials_made' AS trials, (s ->> 'ok') + (s ->> 'stopped_early') + (s ->> 'failed') AS ended,
-            s ->> 'why_it_ended' AS why FROM (SELECT ?1 -> 'search' AS s)) WHERE s ->> 'strategy' IS NOT NULL
+        FROM this, (SELECT s, s ->> 'trials_made' AS trials, (s ->> 'ok') + (s ->> 'stopped_early') + (s ->> 'failed')
+            + (s ->> 'infeasible') AS ended, s ->> 'why_it_ended' AS why FROM (SELECT ?1 -> 'search' AS s)) WHERE s ->> 'strategy' IS NOT NULL
     UNION ALL SELECT 3, 0, say('%s%d %s asked for without a result yet; `meshsweep ask --open%s` lists %s', char(10), open,
         iif(open = 1, 'job is', 'jobs are'), db, iif(open = 1, 'it', 'them')), NULL, '' FROM this, (SELECT ?1 ->> 'open' AS open) WHERE open <> 0
 

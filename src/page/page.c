@@ -26,8 +26,8 @@
 void html_add_search(struct buffer *out, const struct cJSON *search, long long pending, const char *file,
                      const char *database)
 {
-    static const char *const names[] = {"ok", "stopped_early", "failed"}, *const titles[] = {"ok", "stopped early",
-                                                                                             "failed"};
+    static const char *const names[] = {"ok", "stopped_early", "failed", "infeasible"};
+    static const char *const titles[] = {"ok", "stopped early", "failed", "that do not meet [sweep] subject_to"};
     const char *ended = json_text_of(search, "why_it_ended");
     const int64_t trials = json_count_of(search, "trials_made");
     int64_t open = trials, to_come = json_count_of(search, "trials_to_come");
@@ -36,8 +36,10 @@ void html_add_search(struct buffer *out, const struct cJSON *search, long long p
     html_name(out, "Search by ", json_text_of(search, "strategy"), ": ");
     buffer_add_count(out, trials, "trial");
     for (size_t i = 0; i < LENGTH(names); i++) {
-        buffer_printf(out, ", %lld %s", (long long)json_count_of(search, names[i]), titles[i]);
-        open -= json_count_of(search, names[i]);
+        const int64_t count = json_count_of(search, names[i]);
+        if (count > 0 || i < 3)
+            buffer_printf(out, ", %lld %s", (long long)count, titles[i]);
+        open -= count;
     }
     if (open > 0)
         buffer_printf(out, ", %lld open", (long long)open);

@@ -32,12 +32,6 @@ struct summary recording_summary(const struct recording *r, size_t metric)
     return sample_list_summarise(&r->samples, metric, declared(r->sweep, r->samples.names[metric])->take);
 }
 
-static bool was_reported(const struct sample_list *l, const char *name)
-{
-    const size_t i = sample_list_find(l, name);
-    return i < l->name_count && l->series[i].tally.reported > 0;
-}
-
 /* Finds whether all that the objective is, or is computed from, is there; its steps are those of the first. */
 static void find_objective(struct recording *r, const struct measures *measures)
 {
@@ -308,7 +302,8 @@ static void add_own_metrics(struct recording *r, const struct outcome *o, int64_
     for (size_t i = 0; i < r->sweep->objective_count; i++) {
         const char *name = r->sweep->objectives[i].metric;
         double value = own_value(own_metric_by_name(name), o, trials);
-        if (!isnan(value) && !was_reported(&r->samples, name))
+        const size_t at = sample_list_find(&r->samples, name);
+        if (!isnan(value) && (at == r->samples.name_count || r->samples.series[at].tally.reported == 0))
             sample_list_add_seen(&r->samples, name, value);
     }
 }

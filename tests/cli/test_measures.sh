@@ -240,6 +240,10 @@ condition__not_met_in_a_search__not_called_failed()
 'subject_to' run --strategy random --max-trials 3 --progress none
     expect_stderr_contains 'there is no best job: no job meets all conditions of [sweep] subject_to; the nearest is '\
 'job '
+    expect_said only_stdout_contains 0 'search by random: 3 trials, 0 ok, 0 stopped early, 0 failed, 3 that do not '\
+'meet [sweep] subject_to; ended: ' status
+    expect_run only_status 0 report
+    expect_file_contains report.html '0 failed, 3 that do not meet [sweep] subject_to. It ended: '
 }
 
 condition__met_by_what_has_no_objective__said_so()
