@@ -1,11 +1,11 @@
 /* Makes what a disk may hold after a power cut, from record_disk.c's notes: cut_disk RECORDED SEED DIRECTORY
  *
  * The power goes after a number of acts that the seed chooses, every other time one at which something had been said:
- * before, nothing can be lost that somebody relies on, and there are most of the acts. What was synced is there. Of what was written to a file
- * since its last sync the seed chooses for each file: nothing, all, a beginning whose last write is torn at a sector,
- * or any of the sectors, whatever their order. A name is on disk with a sync of its directory, of which more are there
- * up to one that the seed chooses, in order. The files are made in DIRECTORY, which must be empty; standard output gets
- * what had been said on standard error by then. */
+ * before, nothing can be lost that somebody relies on, and there are most of the acts. What was synced is there. Of
+ * what was written to a file since its last sync the seed chooses for each file: nothing, all, a beginning whose last
+ * write is torn at a sector, or any of the sectors, whatever their order. A name is on disk with a sync of its
+ * directory, of which more are there up to one that the seed chooses, in order. The files are made in DIRECTORY, which
+ * must be empty; standard output gets what had been said on standard error by then. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
