@@ -14,6 +14,7 @@
 #include "toml/known.h"
 #include "util/memory.h"
 #include "util/parse.h"
+#include "util/string_list.h"
 #include "util/suggest.h"
 
 #define BLANKS " \t\r\n"
@@ -156,7 +157,7 @@ static size_t operand_length(const char *p)
     size_t n = token_length(p), open = 0;
     OWNED char *word = xstrndup(p, n);
     const bool is_word = (isalpha((unsigned char)*p) || *p == '_' || (*p & 0x80)) &&
-                         (!db_is_keyword(word) || strcasecmp(word, "replace") == 0);
+                         (!db_is_keyword(word) || words_have("cast replace", word));
     if (!is_word && *p != '(')
         return n > 1 && strchr("\"`[", *p) ? n : 0;
     const size_t blanks = is_word ? strspn(p + n, BLANKS) : 0;
@@ -203,8 +204,9 @@ static void add_expression(const struct clause *c, const char *p, const char *en
         } else {
             buffer_add(out, p, n);
         }
+        const char *call = *p == '(' && p - c->text > 2 ? p - 3 : ""; /* abs() and round() take any text */
         if (!strchr(BLANKS, *p) && (n == 1 || !strchr("-/", *p)))
-            computes = is_operator(p);
+            computes = is_operator(p) || strncasecmp(call, "abs(", 4) == 0 || strncasecmp(call, "und(", 4) == 0;
     }
 }
 

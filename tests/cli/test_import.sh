@@ -116,6 +116,7 @@ import__text_computed_with__refused_unless_it_is_a_number()
     done <<'END'
 ms / 1000
 (ms) / 1e3 -- of ms
+round(ms) / CAST(1000 AS REAL)
 0.001 * "ms"
 -coalesce(ms, NULL) / -1000.0
 CASE WHEN mb > 9 THEN ms ELSE replace(ms, 'x', '') / 1000 END
