@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "search/strategy.h"
+#include "unit_test.h"
 #include "util/rng.h"
 
 #define FIXTURE_STAGES 4
@@ -129,6 +130,20 @@ static inline struct search_outcome outcome_of(enum outcome_kind kind, double ob
                                    .seconds = NAN,
                                    .bytes = NAN,
                                    .device_seconds = device_seconds};
+}
+
+/* The search is told that a candidate's job came to this. */
+static inline void fixture_tell(struct search *s, size_t candidate, struct search_outcome o)
+{
+    search_tell(s, candidate, &o);
+}
+
+/* The decision of a search that goes on. */
+static inline struct decision fixture_ask(struct search *s)
+{
+    struct decision d;
+    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    return d;
 }
 
 static inline struct search_outcome fixture_outcome(const struct search_fixture *f, const struct decision *d)

@@ -139,8 +139,7 @@ TEST_APART(load__search__runs_over_it)
     struct decision d;
     size_t trials = 0;
     while (search_ask(s, &d) == SEARCH_RUN) {
-        struct search_outcome ok = outcome_of(OUTCOME_OK, 1 / l.set.space.candidates[d.candidate].seconds, NAN);
-        search_tell(s, d.candidate, &ok);
+        fixture_tell(s, d.candidate, outcome_of(OUTCOME_OK, 1 / l.set.space.candidates[d.candidate].seconds, NAN));
         trials++;
     }
     assert_true(trials >= 4 && trials < 40);

@@ -1,7 +1,6 @@
 /* search/model: what it needs to find the best, what it believes, how long it takes. */
 #include "search/process.h"
 #include "search_fixture.h"
-#include "unit_test.h"
 
 static struct search *open_seeded(struct search_fixture *f, double gap, size_t seed)
 {
@@ -20,11 +19,16 @@ static struct search *open_model(struct search_fixture *f, double gap)
     return open_seeded(f, gap, 42);
 }
 
+static struct fixture_result run_model(struct search_fixture *f)
+{
+    HELD_AT(search) *s = open_model(f, 0.02);
+    return fixture_run(f, s, 1, 0);
+}
+
 FIXTURE_TEST(model__right_predictions__best_first, 16, false)
 {
     fixture_predict(f, 1);
-    HELD_AT(search) *s = open_model(f, 0.02);
-    struct fixture_result r = fixture_run(f, s, 1, 0);
+    struct fixture_result r = run_model(f);
     print_message("right: %zu trials of %zu, %zu failed, %g of the best\n", r.trials, f->space.count, r.failures,
                   r.best);
     assert_true(r.best > 0.98);
@@ -40,8 +44,7 @@ TEST(model__wrong_predictions__still_found)
         fixture_predict(&f, wrong[w]);
         for (size_t i = 0; i < f.space.count; i++)
             f.candidates[i].seconds *= f.candidates[i].micro_batch > 4 ? 1.3 : 1;
-        HELD_AT(search) *s = open_model(&f, 0.02);
-        struct fixture_result r = fixture_run(&f, s, 1, 0);
+        struct fixture_result r = run_model(&f);
         assert_true(r.best > 0.94);
         assert_true(r.trials < f.space.count / 3);
     }
@@ -50,25 +53,20 @@ TEST(model__wrong_predictions__still_found)
 /* Predicted times that are turned over are found out by the first outcomes, and are worth what they are worth then. */
 FIXTURE_TEST(model__times_turned_over__found_no_later_than_without, 16, false)
 {
-    struct search *s = open_model(f, 0.02);
-    struct fixture_result without = fixture_run(f, s, 1, 0);
-    search_free(s);
+    struct fixture_result without = run_model(f);
     fixture_predict(f, 1);
     for (size_t i = 0; i < f->space.count; i++)
         f->candidates[i].seconds = 1 / f->candidates[i].seconds;
-    s = open_model(f, 0.02);
-    struct fixture_result turned = fixture_run(f, s, 1, 0);
+    struct fixture_result turned = run_model(f);
     print_message("turned over: %zu trials, %g of the best; without: %zu, %g\n", turned.trials, turned.best,
                   without.trials, without.best);
     assert_true(turned.best > 0.95);
     assert_true(turned.trials <= without.trials * 3 / 2);
-    search_free(s);
 }
 
 FIXTURE_TEST(model__no_predictions__better_than_all, 16, false)
 {
-    HELD_AT(search) *s = open_model(f, 0.02);
-    struct fixture_result r = fixture_run(f, s, 1, 0);
+    struct fixture_result r = run_model(f);
     assert_true(r.best > 0.95);
     assert_true(r.trials < f->space.count / 2);
 }
@@ -121,9 +119,8 @@ FIXTURE_TEST(model__limit_that_nothing_met__one_beyond_it_is_tried, 1024, false)
     struct decision d;
     size_t beyond = 0, trials = 0;
     for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
-        struct search_outcome o = fixture_outcome(f, &d);
         beyond += f->candidates[d.candidate].micro_batch > 2;
-        search_tell(s, d.candidate, &o);
+        fixture_tell(s, d.candidate, fixture_outcome(f, &d));
     }
     print_message("%zu trials, %zu beyond\n", trials, beyond);
     assert_true(beyond >= 1);
@@ -188,10 +185,9 @@ TEST(model__crashes_at_random__expected_anywhere)
     enum { TRIALS = 30 };
     HELD(search_fixture) f = fixture_open(16, false);
     HELD_AT(search) *s = open_model(&f, 0);
-    struct decision d;
     double expected = 0;
     for (int i = 0; i < TRIALS; i++) {
-        assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+        const struct decision d = fixture_ask(s);
         const char *fails = strstr(d.reason, "fails with ");
         assert_non_null(fails);
         expected = strtod(fails + strlen("fails with "), NULL);
@@ -213,8 +209,7 @@ FIXTURE_TEST(model__no_predictions_and_a_limit__few_run_out_of_memory, 64, false
     for (size_t i = 0; i < f->space.count; i++)
         f->candidates[i].memory_class = f->candidates[i].configuration;
     f->space.memory_class_count = f->space.configuration_count;
-    HELD_AT(search) *s = open_model(f, 0.02);
-    struct fixture_result r = fixture_run(f, s, 1, 0);
+    struct fixture_result r = run_model(f);
     print_message("%zu trials, %zu failed, %g of the best\n", r.trials, r.failures, r.best);
     assert_true(r.best > 0.95);
     assert_true(r.failures * 2 <= r.trials);
@@ -249,11 +244,8 @@ FIXTURE_TEST(model__nothing_tells_jobs_apart__drawn, 16, false)
     size_t different = 0, first = 0;
     for (size_t seed = 1; seed <= 5; seed++) {
         HELD_AT(search) *s = open_seeded(f, 0.02, seed);
-        struct decision d;
-        struct search_outcome ok = outcome_of(OUTCOME_OK, 1, 0);
-        assert_int_equal(search_ask(s, &d), SEARCH_RUN);
-        search_tell(s, d.candidate, &ok);
-        assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+        fixture_tell(s, fixture_ask(s).candidate, outcome_of(OUTCOME_OK, 1, 0));
+        const struct decision d = fixture_ask(s);
         different += seed > 1 && d.candidate != first;
         first = seed == 1 ? d.candidate : first;
     }
@@ -274,9 +266,8 @@ FIXTURE_TEST(model__outcomes_in_another_order__same_decisions, 16, false)
             assert_string_equal(a[i].reason, b[i].reason);
         }
         for (int i = 0; i < 4; i++) {
-            struct search_outcome first = fixture_outcome(f, &a[i]), last = fixture_outcome(f, &b[3 - i]);
-            search_tell(forwards, a[i].candidate, &first);
-            search_tell(backwards, b[3 - i].candidate, &last);
+            fixture_tell(forwards, a[i].candidate, fixture_outcome(f, &a[i]));
+            fixture_tell(backwards, b[3 - i].candidate, fixture_outcome(f, &b[3 - i]));
         }
     }
 }
@@ -286,15 +277,13 @@ FIXTURE_TEST(model__oom_at_a_micro_batch__larger_ones_of_the_class_not_tried, 16
     HELD_AT(search) *s = open_model(f, 0);
     const struct search_outcome oom = outcome_of(OUTCOME_FAILED, NAN, NAN);
     const struct decision one = {.candidate = 0};
-    const struct search_outcome ok = fixture_outcome(f, &one);
-    search_tell(s, 0, &ok);
+    fixture_tell(s, 0, fixture_outcome(f, &one));
     for (size_t stage = 0; stage < FIXTURE_STAGES; stage++)
         search_tell(s, stage * FIXTURE_BUCKETS * 16 + 3, &oom); /* micro-batch 4 of the first buckets */
     struct decision d;
     while (search_ask(s, &d) == SEARCH_RUN) {
-        struct search_outcome o = outcome_of(OUTCOME_OK, 1, NAN);
         assert_true(f->candidates[d.candidate].micro_batch < 4);
-        search_tell(s, d.candidate, &o);
+        fixture_tell(s, d.candidate, outcome_of(OUTCOME_OK, 1, NAN));
     }
 }
 
@@ -305,13 +294,9 @@ FIXTURE_TEST(model__risky_with_a_gain__before_safe_without, 16, false)
         f->candidates[i].seconds = i == 100 ? 0.5 : i == 7 ? 1 : 10; /* of other memory classes */
     f->candidates[100].oom_probability = 0.5;
     HELD_AT(search) *s = open_model(f, 0.02);
-    const struct search_outcome as_predicted = outcome_of(OUTCOME_OK, 1, NAN);
-    struct decision d;
-    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
-    assert_int_equal(d.candidate, 7);
-    search_tell(s, d.candidate, &as_predicted);
-    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
-    assert_int_equal(d.candidate, 100);
+    assert_int_equal(fixture_ask(s).candidate, 7);
+    fixture_tell(s, 7, outcome_of(OUTCOME_OK, 1, NAN));
+    assert_int_equal(fixture_ask(s).candidate, 100);
 }
 
 /* The best is risky and occupies many devices: it is put off, but not left out as long as a gain is expected of it. */
@@ -328,10 +313,8 @@ TEST(model__gain_with_a_risk__tried_before_the_end)
     bool tried = false;
     size_t trials = 0;
     for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
-        const double objective = 1 / f.candidates[d.candidate].seconds;
-        const struct search_outcome as_predicted = outcome_of(OUTCOME_OK, objective, NAN);
         tried |= d.candidate == BEST;
-        search_tell(s, d.candidate, &as_predicted);
+        fixture_tell(s, d.candidate, outcome_of(OUTCOME_OK, 1 / f.candidates[d.candidate].seconds, NAN));
     }
     print_message("%zu trials\n", trials);
     assert_true(tried && trials < 12);
@@ -351,13 +334,10 @@ TEST(model__keys_that_ran_apart__little_is_open_of_them_together)
         f.candidates[i].micro_batch = f.candidates[i].zero_stage = NAN;
     }
     HELD_AT(search) *s = open_model(&f, 0.02);
-    for (size_t i = 0; i < 3; i++) {
-        const struct search_outcome same = outcome_of(OUTCOME_OK, 100, NAN);
-        search_tell(s, i, &same);
-    }
-    struct decision d;
+    for (size_t i = 0; i < 3; i++)
+        fixture_tell(s, i, outcome_of(OUTCOME_OK, 100, NAN));
     int objective, deviation;
-    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    const struct decision d = fixture_ask(s);
     assert_int_equal(d.candidate, 3);
     assert_int_equal(sscanf(d.reason, "expected objective %d ± %d %%", &objective, &deviation), 2);
     assert_int_equal(objective, 100);
@@ -372,9 +352,7 @@ FIXTURE_TEST(model__predictions_and_arithmetic__both_weigh_before_any_run, 16, f
         f->candidates[i].usual_merit = i == 7 ? -1 : i == 6 ? 0 : -2;
     }
     HELD_AT(search) *s = open_model(f, 0.02);
-    struct decision d;
-    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
-    assert_int_equal(d.candidate, 6);
+    assert_int_equal(fixture_ask(s).candidate, 6);
 }
 
 /* Runs a search in which all is as predicted, except that the first run seems `first` times as fast. Sets what was
@@ -386,9 +364,8 @@ static size_t run_as_predicted(struct search_fixture *f, double first, bool *tri
     size_t trials = 0;
     for (; search_ask(s, &d) == SEARCH_RUN; trials++) {
         const double seconds = f->candidates[d.candidate].seconds;
-        const struct search_outcome outcome = outcome_of(OUTCOME_OK, (trials == 0 ? first : 1) / seconds, NAN);
         tried[d.candidate] = true;
-        search_tell(s, d.candidate, &outcome);
+        fixture_tell(s, d.candidate, outcome_of(OUTCOME_OK, (trials == 0 ? first : 1) / seconds, NAN));
         assert_true(first == 1 || trials != 2 || strstr(d.reason, "if the best is a mistake"));
     }
     print_message("%zu trials of %zu\n", trials, f->space.count);
@@ -487,10 +464,8 @@ TEST(model__many_candidates__a_decision_after_an_outcome)
 {
     HELD(search_fixture) f = fixture_open(8400, false); /* 100,800 candidates */
     HELD_AT(search) *s = open_model(&f, 0);
-    struct decision d;
     for (int i = 0; i < 8; i++) {
-        assert_int_equal(search_ask(s, &d), SEARCH_RUN);
-        struct search_outcome o = fixture_outcome(&f, &d);
-        search_tell(s, d.candidate, &o);
+        const struct decision d = fixture_ask(s);
+        fixture_tell(s, d.candidate, fixture_outcome(&f, &d));
     }
 }

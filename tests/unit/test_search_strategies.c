@@ -3,7 +3,6 @@
 #include "config/sweep.h"
 #include "search/state.h"
 #include "search_fixture.h"
-#include "unit_test.h"
 
 /* The bucket after the rest; of stage-by-stage alone. */
 static struct listed_word first_keys[] = {{.text = "zero_stage"}, {.text = "micro_batch"}},
@@ -81,9 +80,8 @@ TEST(every_strategy__outcomes_in_another_order__same_decisions)
                 n++;
             }
             for (size_t t = 0; t < n; t++) {
-                struct search_outcome first = fixture_outcome(&f, &x[t]), last = fixture_outcome(&f, &x[n - 1 - t]);
-                search_tell(a, x[t].candidate, &first);
-                search_tell(b, x[n - 1 - t].candidate, &last);
+                fixture_tell(a, x[t].candidate, fixture_outcome(&f, &x[t]));
+                fixture_tell(b, x[n - 1 - t].candidate, fixture_outcome(&f, &x[n - 1 - t]));
             }
         }
     }
@@ -112,9 +110,8 @@ TEST(every_strategy__repeated_without_its_waits__same_decisions)
                 if (width == 0)
                     break;
                 size_t ends = rng_below(&draws, width);
-                struct search_outcome o = fixture_outcome(&f, &running[ends]);
                 events[count++] = (struct repeated_event){false, running[ends]};
-                search_tell(a, running[ends].candidate, &o);
+                fixture_tell(a, running[ends].candidate, fixture_outcome(&f, &running[ends]));
                 running[ends] = running[--width];
             }
             for (size_t n = 0; n < count; n++)
@@ -123,10 +120,8 @@ TEST(every_strategy__repeated_without_its_waits__same_decisions)
                         strcmp(next.reason, events[n].decision.reason) != 0)
                         fail_msg("%s, order %d, event %zu: \"%s\" became \"%s\"", search_strategy_names[i], (int)order,
                                  n, events[n].decision.reason, next.reason);
-                } else {
-                    struct search_outcome o = fixture_outcome(&f, &events[n].decision);
-                    search_tell(b, events[n].decision.candidate, &o);
-                }
+                } else
+                    fixture_tell(b, events[n].decision.candidate, fixture_outcome(&f, &events[n].decision));
         }
 }
 
@@ -220,13 +215,11 @@ static void expect_bisection(double limit, const double *tried, size_t count)
     for (size_t i = 0; i < FIXTURE_STAGES; i++)
         f.limit[i] = limit;
     HELD_AT(search) *s = open_search(&f, "binary", 1);
-    struct decision d;
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+        const struct decision d = fixture_ask(s);
         if (f.candidates[d.candidate].micro_batch != tried[i])
             fail_msg("limit %g, trial %zu: %g", limit, i + 1, f.candidates[d.candidate].micro_batch);
-        const struct search_outcome o = fixture_outcome(&f, &d);
-        search_tell(s, d.candidate, &o);
+        fixture_tell(s, d.candidate, fixture_outcome(&f, &d));
     }
 }
 
@@ -250,19 +243,16 @@ FIXTURE_TEST(binary__failure_below_what_fits__goes_on_below_it, 64, false)
     for (size_t i = 0; i < FIXTURE_STAGES; i++)
         f->limit[i] = 64;
     HELD_AT(search) *s = open_search(f, "binary", 1);
-    struct decision d;
-    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    struct decision d = fixture_ask(s);
     const size_t first = d.candidate - 31, configuration = f->candidates[d.candidate].configuration;
-    const struct search_outcome ran = fixture_outcome(f, &d);
-    struct search_outcome failed =
-        {.kind = OUTCOME_FAILED, .objective = NAN, .steps = NAN, .seconds = NAN, .bytes = NAN, .device_seconds = 36};
-    search_tell(s, d.candidate, &ran);
+    struct search_outcome failed = outcome_of(OUTCOME_FAILED, NAN, 36);
+    failed.out_of_memory = false;
+    fixture_tell(s, d.candidate, fixture_outcome(f, &d));
     search_tell(s, first + 7, &failed);
     while (search_ask(s, &d) == SEARCH_RUN) {
         if (f->candidates[d.candidate].configuration == configuration)
             assert_true(d.candidate < first + 7);
-        const struct search_outcome o = fixture_outcome(f, &d);
-        search_tell(s, d.candidate, &o);
+        fixture_tell(s, d.candidate, fixture_outcome(f, &d));
     }
 }
 
@@ -321,8 +311,7 @@ FIXTURE_TEST(any__known_outcomes__cost_no_trial_no_hours_and_no_patience, 8, fal
     assert_int_equal(c.known, 20);
     assert_int_equal(c.trials + c.ok + c.failed + c.stopped + c.since_best, 0);
     assert_true(c.device_hours == 0);
-    struct decision d;
-    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
+    struct decision d = fixture_ask(s);
     struct search_outcome o = fixture_outcome(f, &d);
     o.device_seconds = 3600;
     search_tell(s, d.candidate, &o);
@@ -339,10 +328,9 @@ FIXTURE_TEST(asha__rungs__the_best_go_on_and_only_they_run_whole, 8, false)
     struct decision d;
     size_t whole = 0, lowest = 0;
     while (search_ask(s, &d) == SEARCH_RUN) {
-        struct search_outcome o = fixture_outcome(f, &d);
         whole += d.resource == 0;
         lowest += d.resource == 4; /* min_steps */
-        search_tell(s, d.candidate, &o);
+        fixture_tell(s, d.candidate, fixture_outcome(f, &d));
     }
     assert_true(whole > 0);
     assert_true(lowest >= 8 * whole);
@@ -363,8 +351,7 @@ FIXTURE_TEST(stage_by_stage__each_stage__only_its_keys_move_from_the_best, 16, f
             assert_true(v[0] == held[0] && v[2] == held[2] && v[1] != 5e7);
             assert_memory_equal(d.reason, "stage 2 of 2, bucket: number ", 29);
         }
-        struct search_outcome o = fixture_outcome(f, &d);
-        search_tell(s, d.candidate, &o);
+        fixture_tell(s, d.candidate, fixture_outcome(f, &d));
         if (++made == 40) {
             assert_true(search_best(s, 0, &best, &objective));
             memcpy(held, f->values + 3 * best, sizeof held);
@@ -405,8 +392,7 @@ FIXTURE_TEST(stage_by_stage__two_groups__each_goes_on_from_its_own_best, 16, fal
             assert_true(v[1] == 1e8 && (v[0] == 0 || v[0] == 2));
         else
             assert_true(v[2] == (v[0] < 2 ? 3 : 6));
-        struct search_outcome outcome = fixture_outcome(f, &d);
-        search_tell(s, d.candidate, &outcome);
+        fixture_tell(s, d.candidate, fixture_outcome(f, &d));
     }
     assert_int_equal(made, 32 + 2 * 5);
 }

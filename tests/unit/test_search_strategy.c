@@ -1,7 +1,6 @@
 /* search/strategy with grid and random: limits, orders, draws, outcomes. */
 
 #include "search_fixture.h"
-#include "unit_test.h"
 
 static struct search *open_search(struct search_fixture *f, const char *strategy, enum search_number number,
                                   double value)
@@ -111,8 +110,7 @@ FIXTURE_TEST(ask__concurrency_and_slots__waits, 4, true)
 {
     HELD_AT(search) *slots = open_search(f, "grid", SEARCH_MAX_SLOTS, 5), /* two trials of two devices */
         *single = open_search(f, "grid", SEARCH_MAX_CONCURRENT_TRIALS, 1);
-    struct decision d;
-    assert_int_equal(search_ask(slots, &d), SEARCH_RUN);
+    struct decision d = fixture_ask(slots);
     assert_int_equal(search_ask(slots, &d), SEARCH_RUN);
     assert_int_equal(search_ask(slots, &d), SEARCH_WAIT);
     assert_non_null(strstr(d.reason, "max_slots"));
@@ -123,9 +121,7 @@ FIXTURE_TEST(ask__concurrency_and_slots__waits, 4, true)
 FIXTURE_TEST(ask__forgotten__asked_again_and_not_counted, 4, true)
 {
     HELD_AT(search) *s = open_search(f, "grid", SEARCH_RANDOM_SEED, 1);
-    struct decision d;
-    assert_int_equal(search_ask(s, &d), SEARCH_RUN);
-    search_forget(s, d.candidate);
+    search_forget(s, fixture_ask(s).candidate);
     assert_int_equal(search_counts(s).trials, 0);
     assert_int_equal(fixture_run(f, s, 1, 0).trials, f->space.count);
 }
@@ -134,8 +130,7 @@ FIXTURE_TEST(tell__known_beforehand__no_trial_and_not_asked, 4, true)
 {
     HELD_AT(search) *s = open_search(f, "grid", SEARCH_RANDOM_SEED, 1);
     const struct decision first = {.candidate = 0};
-    const struct search_outcome o = fixture_outcome(f, &first);
-    search_tell(s, 0, &o);
+    fixture_tell(s, 0, fixture_outcome(f, &first));
     assert_int_equal(search_counts(s).trials, 0);
     struct fixture_result r = fixture_run(f, s, 1, 0);
     assert_int_equal(r.trials, f->space.count - 1);
