@@ -35,14 +35,6 @@ static void assert_block(const struct sweep *s, enum section_kind kind, size_t i
     assert_string_equal(shown, expected);
 }
 
-static void assert_model(const char *keys, const char *expected)
-{
-    OWNED_BUFFER text = BUFFER_INIT;
-    buffer_printf(&text, "[model]\n%s\n", keys);
-    HELD_AT(sweep) *s = read_sweep(buffer_text(&text));
-    assert_block(s, SECTION_MODEL, 0, expected);
-}
-
 TEST(sections__tables_and_lists_of_tables__blocks_in_order)
 {
     HELD_AT(sweep) *s = read_sweep("[training_spec]\nglobal_batch = 64\n"
@@ -59,29 +51,36 @@ TEST(sections__tables_and_lists_of_tables__blocks_in_order)
          models->blocks[0].axes[1].at.line);
 }
 
-TEST(axes__every_kind_of_value__kept_apart)
+TEST_ROWS(axes__keys_of_a_block__as_they_were_read, (const char *keys, *expected),
+          {"x = [1, 1.0, true, \"1\", 9223372036854775807]", "x=1|1.0|true|\"1\"|9223372036854775807"},
+          {"x = [[2, 4], [4, 2]]", "x=[2,4]|[4,2]"}, {"x = { b = 1, a = [2.5] }", "x={\"a\":[2.5],\"b\":1}"},
+          {"x = [{a = 1}, {a = 2}]", "x={\"a\":1}|{\"a\":2}"}, {"x = -0.0", "x=0.0"},
+          {"x = 2024-01-31", "x=\"2024-01-31\""}, {"device_memory = \"80GiB\"", "device_memory=\"80GiB\""},
+          /* Ranges are written out. */
+          {"x = { from = 1, to = 4 }", "x=1|2|3|4"}, {"x = { from = -4, to = 4, step = 3 }", "x=-4|-1|2"},
+          {"x = { from = 1, to = 20, factor = 2 }", "x=1|2|4|8|16"}, {"x = { from = 7, to = 7 }", "x=7"},
+          {"x = { from = -9000000000000000000, to = 9000000000000000000, step = 9000000000000000000 }",
+           "x=-9000000000000000000|0|9000000000000000000"},
+          {"x = { from = 0.1, to = 1, step = 0.1 }", "x=0.1|0.2|0.3|0.4|0.5|0.6|0.7|0.8|0.9|1.0"},
+          {"lr = { from = 1e-05, to = 0.1, factor = 10 }", "lr=1e-05|0.0001|0.001|0.01|0.1"},
+          {"x = { from = 8.0, to = 64, factor = 2 }", "x=8.0|16.0|32.0|64.0"},
+          {"x.from = 1\nx.to = 2\n[model.y]\nfrom = 5\nto = 15\nstep = 5", "x=1|2 y=5|10|15"},
+          /* Sub-tables and dotted keys are flattened. */
+          {"z.stage = [0, 1]\n\"q.r\" = 2\n[model.opt]\nlr = 0.1\n[model.opt.deep]\n\"(a, b)\" = [[1, 2]]",
+           "z.stage=0|1 q.r=2 opt.lr=0.1 opt.deep.a,opt.deep.b=1,2"},
+          /* Lists of tuples, or one tuple, are tied. */
+          {"\"(pp, tp)\" = [[1, 1], [2, 1], [1, 2]]", "pp,tp=1,1|2,1|1,2"},
+          {"\"( a ,b,c )\" = [1, 16, 1]", "a,b,c=1,16,1"},
+          {"\"(a, b)\" = [[[1], {x = 1}], [[2], {}]]", "a,b=[1],{\"x\":1}|[2],{}"},
+          {"\"(a, b)\" = [[1, 2], 3]", "a,b=[1,2],3"})
 {
-    assert_model("x = [1, 1.0, true, \"1\", 9223372036854775807]", "x=1|1.0|true|\"1\"|9223372036854775807");
-    assert_model("x = [[2, 4], [4, 2]]", "x=[2,4]|[4,2]");
-    assert_model("x = { b = 1, a = [2.5] }", "x={\"a\":[2.5],\"b\":1}");
-    assert_model("x = [{a = 1}, {a = 2}]", "x={\"a\":1}|{\"a\":2}");
-    assert_model("x = -0.0", "x=0.0");
-    assert_model("x = 2024-01-31", "x=\"2024-01-31\"");
-    assert_model("device_memory = \"80GiB\"", "device_memory=\"80GiB\"");
+    OWNED char *text = xasprintf("[model]\n%s\n", row->keys);
+    HELD_AT(sweep) *s = read_sweep(text);
+    assert_block(s, SECTION_MODEL, 0, row->expected);
 }
 
-TEST(axes__ranges__written_out)
+TEST(axes__ranges__of_lists_and_clusters)
 {
-    assert_model("x = { from = 1, to = 4 }", "x=1|2|3|4");
-    assert_model("x = { from = -4, to = 4, step = 3 }", "x=-4|-1|2");
-    assert_model("x = { from = 1, to = 20, factor = 2 }", "x=1|2|4|8|16");
-    assert_model("x = { from = 7, to = 7 }", "x=7");
-    assert_model("x = { from = -9000000000000000000, to = 9000000000000000000, step = 9000000000000000000 }",
-                 "x=-9000000000000000000|0|9000000000000000000");
-    assert_model("x = { from = 0.1, to = 1, step = 0.1 }", "x=0.1|0.2|0.3|0.4|0.5|0.6|0.7|0.8|0.9|1.0");
-    assert_model("lr = { from = 1e-05, to = 0.1, factor = 10 }", "lr=1e-05|0.0001|0.001|0.01|0.1");
-    assert_model("x = { from = 8.0, to = 64, factor = 2 }", "x=8.0|16.0|32.0|64.0");
-    assert_model("x.from = 1\nx.to = 2\n[model.y]\nfrom = 5\nto = 15\nstep = 5", "x=1|2 y=5|10|15");
     HELD_AT(sweep) *s =
         read_sweep("[sweep]\nlist_values = [\"window\"]\n[model]\nwindow = { from = 1, to = 4 }\n"
                    "[cluster_spec]\nnum_hosts = { from = 1, to = 3 }\nx_bytes = { from = 1, to = 2 }\n");
@@ -95,20 +94,6 @@ TEST(axes__kinds_of_values__as_declared)
     static const enum value_kind kinds[] = {VALUE_INT, VALUE_FLOAT, VALUE_BOOL, VALUE_STRING, VALUE_JSON};
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(s->sections[SECTION_MODEL].blocks[0].axes[i].values[0].kind, kinds[i]);
-}
-
-TEST(axes__sub_tables_and_dotted_keys__flattened)
-{
-    assert_model("z.stage = [0, 1]\n\"q.r\" = 2\n[model.opt]\nlr = 0.1\n[model.opt.deep]\n\"(a, b)\" = [[1, 2]]",
-                 "z.stage=0|1 q.r=2 opt.lr=0.1 opt.deep.a,opt.deep.b=1,2");
-}
-
-TEST(groups__lists_of_tuples_or_one_tuple__tied)
-{
-    assert_model("\"(pp, tp)\" = [[1, 1], [2, 1], [1, 2]]", "pp,tp=1,1|2,1|1,2");
-    assert_model("\"( a ,b,c )\" = [1, 16, 1]", "a,b,c=1,16,1");
-    assert_model("\"(a, b)\" = [[[1], {x = 1}], [[2], {}]]", "a,b=[1],{\"x\":1}|[2],{}");
-    assert_model("\"(a, b)\" = [[1, 2], 3]", "a,b=[1,2],3");
 }
 
 TEST(list_values__bare_and_qualified__not_axes)
