@@ -127,54 +127,64 @@ static struct keys keys_of(const char *text)
     return k;
 }
 
-static void assert_same_keys(const char *a, const char *b)
-{
-    struct keys x = keys_of(a), y = keys_of(b);
-    assert_int_equal(x.count, y.count);
-    for (size_t i = 0; i < x.count; i++)
-        assert_string_equal(x.hex[i], y.hex[i]);
-}
+#define LEARNS(job) "[job]\n" job "\n[[training_spec]]\nlr = [1, 2]\n"
+#define COMMAND(rest) "[[model]]\nx = 1\n[job]\ncommand = " rest "\n"
 
-static void assert_other_keys(const char *a, const char *b)
+TEST_ROWS(
+    identity__two_sweeps__the_same_keys_or_none_in_common, (const char *a, *b; bool same),
+    /* What is left out is as if it were not written. */
+    {LEARNS("command = [\"x\", \"{lr}\", \"{momentum?--momentum={}}\"]"), LEARNS("command = [\"x\", \"{lr}\"]"), true},
+    {LEARNS("command = [\"x\", \"{lr?--lr={}}\"]"), LEARNS("command = [\"x\", \"--lr={lr}\"]"), true},
+    {LEARNS("command = [\"x\"]\nenv = { A = \"{momentum?}\", B = \"{lr?}\" }"),
+     LEARNS("command = [\"x\"]\nenv = { B = \"{lr}\" }"), true},
+    {LEARNS("command = [\"x\"]\ncwd = \"{momentum?}\""), LEARNS("command = [\"x\"]"), true},
+    {LEARNS("command = \"x {momentum?--momentum={}} {lr}\""), LEARNS("command = \"x {lr}\""), true},
+    {LEARNS("command = \"{momentum?y} x {momentum?--momentum={}}\""), LEARNS("command = \"x\""), true},
+    {LEARNS("command = [\"x\", \"--tags={momentum?a}{lr}\"]"), LEARNS("command = [\"x\", \"--tags={lr}\"]"), true},
+    {"[job]\ncommand = [\"x\", \"{momentum?}\"]\n[[model]]\na = 1\n",
+     "[job]\ncommand = [\"x\", \"\"]\n[[model]]\na = 1\n", false},
+    {"[job]\ncommand = [\"x\", \"{args?}\", \"{args?--k={}}\"]\n[[model]]\nargs = [[\"-a\", \"b c\"]]\n",
+     "[job]\ncommand = [\"x\", \"-a\", \"b c\", \"--k=-a\", \"--k=b c\"]\n[[model]]\nargs = [[\"-a\", \"b c\"]]\n",
+     true},
+    /* Order, labels and blocks do not count. */
+    {"[[model]]\nname = \"a\"\nlayers = [2, 4]\nhidden = 8\n",
+     "[[model]]\nhidden = 8\nlayers = [4, 2]\nname = \"b\"\ndescription = \"x\"\n", true},
+    {"[[model]]\nlayers = [2, 4]\n", "[[model]]\nlayers = 4\n[[model]]\nlayers = 2\n", true},
+    {"[[model]]\nlayers = 2\n",
+     "[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = 1\n"
+     "[[model]]\nlayers = 2\n",
+     true},
+    {"[sweep]\nnote = [\"owner\"]\n[[model]]\nlayers = 2\nowner = \"me\"\n", "[[model]]\nlayers = 2\n", true},
+    /* Values, types, command and environment count. */
+    {"[[model]]\nx = 1\n", "[[model]]\nx = 1.0\n", false}, {"[[model]]\nx = 1\n", "[[model]]\nx = true\n", false},
+    {"[[model]]\nx = \"1\"\n", "[[model]]\nx = 1\n", false},
+    {"[[model]]\nx = 1\n", "[[training_spec]]\nx = 1\n", false}, {COMMAND("['a']"), COMMAND("['b']"), false},
+    {COMMAND("['a']\nenv = { A = '1' }"), COMMAND("['a']\nenv = { A = '2' }"), false},
+    /* Words and settings end where they end. */
+    {COMMAND("['ab', 'c']"), COMMAND("['a', 'bc']"), false}, {COMMAND("['a b']"), COMMAND("['a', 'b']"), false},
+    {COMMAND("['a', 'B=1']"), COMMAND("['a']\nenv = { B = '1' }"), false},
+    {COMMAND("['a']\nenv = { A = '1B=2' }"), COMMAND("['a']\nenv = { A = '1', B = '2' }"), false},
+    {COMMAND("['a']\nenv = { A = '1' }"), COMMAND("['a']\nenv = { A1 = '' }"), false},
+    /* Labels count in a command or a derived key. */
+    {"[job]\ncommand = [\"a\", \"{model.name}\"]\n[[model]]\nname = \"a\"\n",
+     "[job]\ncommand = [\"a\", \"{model.name}\"]\n[[model]]\nname = \"b\"\n", false},
+    {"[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n",
+     "[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"b\"\n", false},
+    {"[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n",
+     "[derive]\nlarge = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n", false},
+    /* A derived value ends before the command. */
+    {"[derive]\nn = \"iif(model.name = 'a', 1, 12)\"\n[[model]]\nname = 'a'\n[job]\ncommand = ['2c']\n",
+     "[derive]\nn = \"iif(model.name = 'a', 1, 12)\"\n[[model]]\nname = 'b'\n[job]\ncommand = ['c']\n", false},
+    {"[derive]\nbig = \"layers > 3\"\n[[model]]\nlayers = 2\n", "[[model]]\nlayers = 2\n", true},
+    {"[job]\ncommand = [\"a\", \"{layers}\"]\n[[model]]\nlayers = 2\n",
+     "[job]\ncommand = [\"a\", \"{model.layers}\"]\n[[model]]\nlayers = 2\n", true})
 {
-    struct keys x = keys_of(a), y = keys_of(b);
+    struct keys x = keys_of(row->a), y = keys_of(row->b);
+    assert_true(!row->same || x.count == y.count);
     for (size_t i = 0; i < x.count; i++)
         for (size_t j = 0; j < y.count; j++)
-            assert_string_not_equal(x.hex[i], y.hex[j]);
-}
-
-TEST(identity__what_is_left_out__as_if_it_were_not_written)
-{
-    const char *keys = "[[training_spec]]\nlr = [1, 2]\n";
-    static const char *const same[][2] = {
-        {"command = [\"x\", \"{lr}\", \"{momentum?--momentum={}}\"]", "command = [\"x\", \"{lr}\"]"},
-        {"command = [\"x\", \"{lr?--lr={}}\"]", "command = [\"x\", \"--lr={lr}\"]"},
-        {"command = [\"x\"]\nenv = { A = \"{momentum?}\", B = \"{lr?}\" }",
-         "command = [\"x\"]\nenv = { B = \"{lr}\" }"},
-        {"command = [\"x\"]\ncwd = \"{momentum?}\"", "command = [\"x\"]"},
-        {"command = \"x {momentum?--momentum={}} {lr}\"", "command = \"x {lr}\""},
-        {"command = \"{momentum?y} x {momentum?--momentum={}}\"", "command = \"x\""},
-        {"command = [\"x\", \"--tags={momentum?a}{lr}\"]", "command = [\"x\", \"--tags={lr}\"]"},
-    };
-    for (size_t i = 0; i < LENGTH(same); i++) {
-        OWNED char *a = xasprintf("[job]\n%s\n%s", same[i][0], keys), *b = xasprintf("[job]\n%s\n%s", same[i][1], keys);
-        assert_same_keys(a, b);
-    }
-    assert_other_keys("[job]\ncommand = [\"x\", \"{momentum?}\"]\n[[model]]\na = 1\n",
-                      "[job]\ncommand = [\"x\", \"\"]\n[[model]]\na = 1\n");
-    assert_same_keys(
-        "[job]\ncommand = [\"x\", \"{args?}\", \"{args?--k={}}\"]\n[[model]]\nargs = [[\"-a\", \"b c\"]]\n",
-        "[job]\ncommand = [\"x\", \"-a\", \"b c\", \"--k=-a\", \"--k=b c\"]\n[[model]]\nargs = [[\"-a\", \"b c\"]]\n");
-}
-
-TEST(identity__order_labels_and_blocks__do_not_count)
-{
-    assert_same_keys("[[model]]\nname = \"a\"\nlayers = [2, 4]\nhidden = 8\n",
-                     "[[model]]\nhidden = 8\nlayers = [4, 2]\nname = \"b\"\ndescription = \"x\"\n");
-    assert_same_keys("[[model]]\nlayers = [2, 4]\n", "[[model]]\nlayers = 4\n[[model]]\nlayers = 2\n");
-    assert_same_keys("[[model]]\nlayers = 2\n", "[[cluster_spec]]\nnum_hosts = 1\nnum_devices_per_host = 1\n"
-                                                "[[model]]\nlayers = 2\n");
-    assert_same_keys("[sweep]\nnote = [\"owner\"]\n[[model]]\nlayers = 2\nowner = \"me\"\n", "[[model]]\nlayers = 2\n");
+            if (!row->same || i == j)
+                assert_true((strcmp(x.hex[i], y.hex[j]) == 0) == row->same);
 }
 
 /* Sections of more specs than are looked at one by one. */
@@ -252,41 +262,6 @@ TEST_ROWS(plan__specs_stand_in_several_blocks__jobs_counted_without_looking, (co
     assert_int_equal(p.jobs, row->jobs);
     assert_int_equal(p.duplicates, row->matched - row->jobs);
     assert_int_equal(looks, 1);
-}
-
-#define COMMAND(rest) "[[model]]\nx = 1\n[job]\ncommand = " rest "\n"
-
-TEST(identity__values_types_command_and_environment__count)
-{
-    assert_other_keys("[[model]]\nx = 1\n", "[[model]]\nx = 1.0\n");
-    assert_other_keys("[[model]]\nx = 1\n", "[[model]]\nx = true\n");
-    assert_other_keys("[[model]]\nx = \"1\"\n", "[[model]]\nx = 1\n");
-    assert_other_keys("[[model]]\nx = 1\n", "[[training_spec]]\nx = 1\n");
-    assert_other_keys(COMMAND("['a']"), COMMAND("['b']"));
-    assert_other_keys(COMMAND("['a']\nenv = { A = '1' }"), COMMAND("['a']\nenv = { A = '2' }"));
-    /* Words and settings end where they end. */
-    assert_other_keys(COMMAND("['ab', 'c']"), COMMAND("['a', 'bc']"));
-    assert_other_keys(COMMAND("['a b']"), COMMAND("['a', 'b']"));
-    assert_other_keys(COMMAND("['a', 'B=1']"), COMMAND("['a']\nenv = { B = '1' }"));
-    assert_other_keys(COMMAND("['a']\nenv = { A = '1B=2' }"), COMMAND("['a']\nenv = { A = '1', B = '2' }"));
-    assert_other_keys(COMMAND("['a']\nenv = { A = '1' }"), COMMAND("['a']\nenv = { A1 = '' }"));
-}
-
-TEST(identity__label_in_command_or_derived_key__counts)
-{
-    assert_other_keys("[job]\ncommand = [\"a\", \"{model.name}\"]\n[[model]]\nname = \"a\"\n",
-                      "[job]\ncommand = [\"a\", \"{model.name}\"]\n[[model]]\nname = \"b\"\n");
-    assert_other_keys("[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n",
-                      "[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"b\"\n");
-    assert_other_keys("[derive]\nbig = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n",
-                      "[derive]\nlarge = \"model.name = 'a'\"\n[[model]]\nname = \"a\"\n");
-    /* A derived value ends before the command. */
-    assert_other_keys(
-        "[derive]\nn = \"iif(model.name = 'a', 1, 12)\"\n[[model]]\nname = 'a'\n[job]\ncommand = ['2c']\n",
-        "[derive]\nn = \"iif(model.name = 'a', 1, 12)\"\n[[model]]\nname = 'b'\n[job]\ncommand = ['c']\n");
-    assert_same_keys("[derive]\nbig = \"layers > 3\"\n[[model]]\nlayers = 2\n", "[[model]]\nlayers = 2\n");
-    assert_same_keys("[job]\ncommand = [\"a\", \"{layers}\"]\n[[model]]\nlayers = 2\n",
-                     "[job]\ncommand = [\"a\", \"{model.layers}\"]\n[[model]]\nlayers = 2\n");
 }
 
 /* Every job is given its names, so that its script may tell the two apart; the keys of others are as they were. */
