@@ -52,22 +52,18 @@ static bool table_has_attempt(int from, int to)
     return false;
 }
 
-TEST_WITHIN(job_states__every_pair__database_allows_what_the_table_has, make_database, close_database)
+static void check_pairs(struct db *db, const char *table, const char *const *names, int count, bool (*has)(int, int))
 {
-    for (int from = 1; from < JOB_STATE_COUNT; from++)
-        for (int to = 1; to < JOB_STATE_COUNT; to++)
-            if (from != to &&
-                database_allows(*state, "job", job_state_names[from], job_state_names[to]) != table_has_job(from, to))
-                fail_msg("job: %s to %s", job_state_names[from], job_state_names[to]);
+    for (int from = 1; from < count; from++)
+        for (int to = 1; to < count; to++)
+            if (from != to && database_allows(db, table, names[from], names[to]) != has(from, to))
+                fail_msg("%s: %s to %s", table, names[from], names[to]);
 }
 
-TEST_WITHIN(attempt_states__every_pair__database_allows_what_the_table_has, make_database, close_database)
+TEST_WITHIN(states__every_pair__database_allows_what_the_table_has, make_database, close_database)
 {
-    for (int from = 1; from < ATTEMPT_STATE_COUNT; from++)
-        for (int to = 1; to < ATTEMPT_STATE_COUNT; to++)
-            if (from != to && database_allows(*state, "attempt", attempt_state_names[from], attempt_state_names[to]) !=
-                                  table_has_attempt(from, to))
-                fail_msg("attempt: %s to %s", attempt_state_names[from], attempt_state_names[to]);
+    check_pairs(*state, "job", job_state_names, JOB_STATE_COUNT, table_has_job);
+    check_pairs(*state, "attempt", attempt_state_names, ATTEMPT_STATE_COUNT, table_has_attempt);
 }
 
 static bool database_takes(struct db *db, const char *sql)
@@ -146,18 +142,19 @@ TEST_WITHIN(checks__statements_of_every_job__make_no_table, make_database, close
 /* Every cell: "event state next action"; what is not listed is illegal. */
 TEST(job_table__every_cell__as_written)
 {
-    struct job_transition want[JOB_STATE_COUNT][JOB_EVENT_COUNT] = {0};
-    want[JOB_PENDING][JOB_CLAIM] = (struct job_transition){JOB_RUNNING, JOB_KEEP};
-    want[JOB_RUNNING][JOB_RELEASE] = (struct job_transition){JOB_PENDING, JOB_KEEP};
-    want[JOB_RUNNING][JOB_SUCCEED] = (struct job_transition){JOB_OK, JOB_SET_RESULT};
-    want[JOB_RUNNING][JOB_REPEAT] = (struct job_transition){JOB_PENDING, JOB_SET_RESULT};
-    want[JOB_RUNNING][JOB_FAIL] = (struct job_transition){JOB_FAILED, JOB_SET_FAILURE};
-    want[JOB_RUNNING][JOB_RETRY] = (struct job_transition){JOB_PENDING, JOB_SET_RESULT};
-    want[JOB_PENDING][JOB_PRUNE] = (struct job_transition){JOB_PENDING, JOB_SET_WITNESS};
-    want[JOB_PENDING][JOB_RESTORE] = (struct job_transition){JOB_PENDING, JOB_CLEAR_WITNESS};
-    want[JOB_RUNNING][JOB_HOLD] = (struct job_transition){JOB_PENDING, JOB_SET_HELD};
-    want[JOB_PENDING][JOB_LET_GO] = (struct job_transition){JOB_PENDING, JOB_CLEAR_HELD};
-    want[JOB_OK][JOB_REOPEN] = want[JOB_FAILED][JOB_REOPEN] = (struct job_transition){JOB_PENDING, JOB_CLEAR_FAILURE};
+    static const struct job_transition want[JOB_STATE_COUNT][JOB_EVENT_COUNT] =
+        {[JOB_PENDING][JOB_CLAIM] = {JOB_RUNNING, JOB_KEEP},
+         [JOB_RUNNING][JOB_RELEASE] = {JOB_PENDING, JOB_KEEP},
+         [JOB_RUNNING][JOB_SUCCEED] = {JOB_OK, JOB_SET_RESULT},
+         [JOB_RUNNING][JOB_REPEAT] = {JOB_PENDING, JOB_SET_RESULT},
+         [JOB_RUNNING][JOB_FAIL] = {JOB_FAILED, JOB_SET_FAILURE},
+         [JOB_RUNNING][JOB_RETRY] = {JOB_PENDING, JOB_SET_RESULT},
+         [JOB_PENDING][JOB_PRUNE] = {JOB_PENDING, JOB_SET_WITNESS},
+         [JOB_PENDING][JOB_RESTORE] = {JOB_PENDING, JOB_CLEAR_WITNESS},
+         [JOB_RUNNING][JOB_HOLD] = {JOB_PENDING, JOB_SET_HELD},
+         [JOB_PENDING][JOB_LET_GO] = {JOB_PENDING, JOB_CLEAR_HELD},
+         [JOB_OK][JOB_REOPEN] = {JOB_PENDING, JOB_CLEAR_FAILURE},
+         [JOB_FAILED][JOB_REOPEN] = {JOB_PENDING, JOB_CLEAR_FAILURE}};
     for (int from = 1; from < JOB_STATE_COUNT; from++)
         for (int event = 1; event < JOB_EVENT_COUNT; event++) {
             struct job_transition got = job_transition((enum job_state)from, (enum job_event)event);
