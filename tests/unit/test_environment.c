@@ -25,6 +25,12 @@ static void assert_list(char **list, char *const *expected)
     strings_free(list);
 }
 
+static void assert_json(char *json, const char *expected)
+{
+    assert_string_equal(json, expected);
+    free(json);
+}
+
 /* --- environments --- */
 
 TEST(environment_value__other_names__not_taken)
@@ -91,21 +97,17 @@ TEST(environment_with__same_name__the_later_one_replaces)
 
 TEST(environment_json__secrets__redacted)
 {
-    OWNED char *json = environment_declared_json(LIST("A=x\"y", "HF_TOKEN=hf_123", "EMPTY=", "MINE=1"), LIST("MINE"));
-    assert_string_equal(json, "{\"A\":\"x\\\"y\",\"HF_TOKEN\":\"[redacted]\",\"EMPTY\":\"\",\"MINE\":\"[redacted]\"}");
-    free(json);
+    assert_json(environment_declared_json(LIST("A=x\"y", "HF_TOKEN=hf_123", "EMPTY=", "MINE=1"), LIST("MINE")),
+                "{\"A\":\"x\\\"y\",\"HF_TOKEN\":\"[redacted]\",\"EMPTY\":\"\",\"MINE\":\"[redacted]\"}");
     assert_null(environment_declared_json(LIST(NULL), NULL));
-    json = environment_context_json(LIST("PATH=/bin", "HOME=/root", "NCCL_DEBUG=INFO", "NCCL_AUTH_KEY=1"), NULL, NULL);
-    assert_string_equal(json, "{\"PATH\":\"/bin\",\"NCCL_DEBUG\":\"INFO\",\"NCCL_AUTH_KEY\":\"[redacted]\"}");
-    free(json);
-    json = environment_context_json(LIST("HOME=/root"), NULL, NULL);
-    assert_string_equal(json, "{}");
-    free(json);
-    json = environment_context_json(LIST("HF_HOME=/hf", "SHLVL=3", "HF_TOKEN=x", "WANDB_MODE=off", "X=1"),
-                                    LIST("HF_*", "WANDB_MODE", "SHLVL"), NULL);
-    assert_string_equal(json, "{\"HF_HOME\":\"/hf\",\"HF_TOKEN\":\"[redacted]\",\"WANDB_MODE\":\"off\"}");
-    free(json);
-    json = environment_context_json(LIST("HTTPS_PROXY=http://me:s3cret@proxy:1"), LIST("*"), NULL);
+    assert_json(environment_context_json(LIST("PATH=/bin", "HOME=/root", "NCCL_DEBUG=INFO", "NCCL_AUTH_KEY=1"), NULL,
+                                         NULL),
+                "{\"PATH\":\"/bin\",\"NCCL_DEBUG\":\"INFO\",\"NCCL_AUTH_KEY\":\"[redacted]\"}");
+    assert_json(environment_context_json(LIST("HOME=/root"), NULL, NULL), "{}");
+    assert_json(environment_context_json(LIST("HF_HOME=/hf", "SHLVL=3", "HF_TOKEN=x", "WANDB_MODE=off", "X=1"),
+                                         LIST("HF_*", "WANDB_MODE", "SHLVL"), NULL),
+                "{\"HF_HOME\":\"/hf\",\"HF_TOKEN\":\"[redacted]\",\"WANDB_MODE\":\"off\"}");
+    OWNED char *json = environment_context_json(LIST("HTTPS_PROXY=http://me:s3cret@proxy:1"), LIST("*"), NULL);
     assert_null(strstr(json, "s3cret"));
 }
 
@@ -169,12 +171,11 @@ static int run_watched(const char *script, int64_t looks, struct external_comman
 TEST(command__watched__asked_to_end_then_killed)
 {
     struct external_command_result r = EXTERNAL_COMMAND_RESULT_INIT;
-    FAIL_IF(run_watched("exit 3", INT64_MAX, &r, &e));
-    assert_int_equal(r.exit_code, 3);
-    external_command_result_free(&r);
-    FAIL_IF(run_watched("sleep 1000 & wait", 1, &r, &e));
-    assert_int_equal(r.exit_code, -1);
-    external_command_result_free(&r);
+    for (int ends = 0; ends < 2; ends++) {
+        FAIL_IF(run_watched(ends ? "sleep 1000 & wait" : "exit 3", ends ? 1 : INT64_MAX, &r, &e));
+        assert_int_equal(r.exit_code, ends ? -1 : 3);
+        external_command_result_free(&r);
+    }
     FAILS(run_watched("trap '' TERM; sleep 1000; sleep 1000", 3, &r, &e));
     assert_null(r.output);
 }
@@ -204,28 +205,19 @@ TEST(gpu_models__as_the_driver_shows_them__in_bus_order)
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC\n");
     put("nvidia/gpus/0000:3b:00.0/information", "Model: \t\t NVIDIA A100 80GB\nIRQ:   \t\t 5\n");
     put("nvidia/gpus/0000:0a:00.0/information", "Model: \t\t NVIDIA H200\n");
-    OWNED char *json = gpu_models_json("nvidia");
-    assert_string_equal(json, "{\"driver\":\"550.54.15\",\"models\":[\"NVIDIA H200\",\"NVIDIA A100 80GB\"]}");
-    free(json);
-    json = gpu_models_json("/no/such/directory");
-    assert_string_equal(json, "null");
+    assert_json(gpu_models_json("nvidia"),
+                "{\"driver\":\"550.54.15\",\"models\":[\"NVIDIA H200\",\"NVIDIA A100 80GB\"]}");
+    assert_json(gpu_models_json("/no/such/directory"), "null");
 }
 
-/* "null", or the member as printed JSON, of provenance's git. The caller's. */
-static char *git_member(const char *where, char *const *environment)
+/* Provenance's git is this, as printed JSON. */
+static void assert_git(const char *where, char *const *environment, const char *expected)
 {
     OWNED char *text = provenance_json(where, environment, NULL, NULL, "{\"torch\":\"2.1\"}");
     cJSON *all = cJSON_Parse(text);
     assert_non_null(all);
-    char *git = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(all, "git"));
+    assert_json(cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(all, "git")), expected);
     cJSON_Delete(all);
-    return git;
-}
-
-static void assert_git(const char *where, char *const *environment, const char *expected)
-{
-    OWNED char *git = git_member(where, environment);
-    assert_string_equal(git, expected);
 }
 
 TEST(provenance__everything__one_json_object)
@@ -257,18 +249,14 @@ TEST(provenance__no_git_or_no_repository__null)
 }
 
 /* A git of our own: what it is asked and how its answers are read. */
-TEST(provenance__repository__commit_and_dirty)
+TEST_ROWS(provenance__repository__commit_and_dirty, (const char *other_answers, *dirty),
+          {"*untracked-files=no*) echo ' M file';; *) exit 1;;", "true"}, {"", "false"}, {"*) exit 1;;", "null"})
 {
-    put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *untracked-files=no*) echo ' M file';; *) "
-                   "exit 1;; esac\n");
+    OWNED char *git = xasprintf("#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; %s esac\n", row->other_answers);
+    OWNED char *expected = xasprintf("{\"commit\":\"0123abc\",\"dirty\":%s}", row->dirty);
+    put("bin/git", git);
     assert_int_equal(chmod("bin/git", 0755), 0);
-    assert_git(".", LIST("PATH=bin:/usr/bin:/bin"), "{\"commit\":\"0123abc\",\"dirty\":true}");
-    put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; esac\n");
-    assert_int_equal(chmod("bin/git", 0755), 0);
-    assert_git(".", LIST("PATH=bin:/usr/bin:/bin"), "{\"commit\":\"0123abc\",\"dirty\":false}");
-    put("bin/git", "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo 0123abc;; *) exit 1;; esac\n");
-    assert_int_equal(chmod("bin/git", 0755), 0);
-    assert_git(".", LIST("PATH=bin:/usr/bin:/bin"), "{\"commit\":\"0123abc\",\"dirty\":null}");
+    assert_git(".", LIST("PATH=bin:/usr/bin:/bin"), expected);
 }
 
 TESTS_APART()
