@@ -175,34 +175,31 @@ static void check_sql(const char *arguments, int64_t expected)
     FAIL_WHERE(got != expected, "elastic_allows(%s) is %lld, not %lld", arguments, (long long)got, (long long)expected);
 }
 
-TEST(elastic_allows__known__one_or_zero)
-{
-    check_sql("64, 10000, '[8, 12, 16, 17]', 32, 1500, NULL, 0.1, NULL, NULL", 1);
-    check_sql("128, 1e4, '[8,12,16,17]', 32, 1500, true, '0.1', NULL, NULL", 0);
-    check_sql("16, 64, '[ 4, 8 ]', 16, 16, NULL, NULL, 8, 1", 1);
-    check_sql("17, 64, '[4, 8]', 16, 16, NULL, 0.2, 8, 1", 0);
-    check_sql("12, 64, '[4, 8]', 16, 16, false, 0.2, 8, 1", 0);
-    check_sql("16, 10000, '[8, 12, 16, 17]', 32, 1500, NULL, 0.2, 8, 16", 0);
+TEST_ROWS(
+    elastic_allows__known_or_not__one_zero_or_null, (const char *arguments; int64_t expected),
+    {"64, 10000, '[8, 12, 16, 17]', 32, 1500, NULL, 0.1, NULL, NULL", 1},
+    {"128, 1e4, '[8,12,16,17]', 32, 1500, true, '0.1', NULL, NULL", 0},
+    {"16, 64, '[ 4, 8 ]', 16, 16, NULL, NULL, 8, 1", 1}, {"17, 64, '[4, 8]', 16, 16, NULL, 0.2, 8, 1", 0},
+    {"12, 64, '[4, 8]', 16, 16, false, 0.2, 8, 1", 0}, {"16, 10000, '[8, 12, 16, 17]', 32, 1500, NULL, 0.2, 8, 16", 0},
     /* test_invalid_config_values */
-    check_sql("64, 10000, '[1, 4, -1, 2, -10]', 32, 1500, NULL, 0.1, NULL, NULL", 0);
-    check_sql("64, 10000, 5, 32, 1500, NULL, 0.1, NULL, NULL", 0);
-    check_sql("64, 10000, '[\"a\", null, 0.5]', 32, 1500, NULL, 0.1, NULL, NULL", 0);
-    check_sql("64, 10000, '[2, 0.5, 4]', 32, 1500, NULL, 0.1, NULL, NULL", 0);
-    check_sql("64, 10000, '[]', 32, 1500, NULL, 0.1, NULL, NULL", 0);
-    check_sql("64, 10000, '[8', 32, 1500, NULL, 0.1, NULL, NULL", 0);
-    check_sql("64, 10000, '[8]', -1, 1500, NULL, 0.1, NULL, NULL", 0);
+    {"64, 10000, '[1, 4, -1, 2, -10]', 32, 1500, NULL, 0.1, NULL, NULL", 0},
+    {"64, 10000, 5, 32, 1500, NULL, 0.1, NULL, NULL", 0},
+    {"64, 10000, '[\"a\", null, 0.5]', 32, 1500, NULL, 0.1, NULL, NULL", 0},
+    {"64, 10000, '[2, 0.5, 4]', 32, 1500, NULL, 0.1, NULL, NULL", 0},
+    {"64, 10000, '[]', 32, 1500, NULL, 0.1, NULL, NULL", 0}, {"64, 10000, '[8', 32, 1500, NULL, 0.1, NULL, NULL", 0},
+    {"64, 10000, '[8]', -1, 1500, NULL, 0.1, NULL, NULL", 0},
+    /* What is not known is NULL. */
+    {"NULL, 10000, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1}, {"64, NULL, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1},
+    {"64, 10000, NULL, 1, 1500, NULL, 0.1, NULL, NULL", -1}, {"64, 'many', '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1},
+    {"64, 10000.5, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1},
+    {"64, 1000000001, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1},
+    {"64, 10000, '[8]', 1, 1500, NULL, 0.3, NULL, NULL", -1}, {"64, 10000, '[8]', 1, 1500, NULL, 0.1", -1})
+{
+    check_sql(row->arguments, row->expected);
 }
 
-TEST(elastic_allows__not_known__null)
+TEST(elastic_allows__too_many_micro_batches__null)
 {
-    check_sql("NULL, 10000, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1);
-    check_sql("64, NULL, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1);
-    check_sql("64, 10000, NULL, 1, 1500, NULL, 0.1, NULL, NULL", -1);
-    check_sql("64, 'many', '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1);
-    check_sql("64, 10000.5, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1);
-    check_sql("64, 1000000001, '[8]', 1, 1500, NULL, 0.1, NULL, NULL", -1);
-    check_sql("64, 10000, '[8]', 1, 1500, NULL, 0.3, NULL, NULL", -1);
-    check_sql("64, 10000, '[8]', 1, 1500, NULL, 0.1", -1);
     OWNED_BUFFER list = BUFFER_INIT;
     buffer_add_text(&list, "64, 10000, '[8");
     for (int i = 1; i <= ELASTICITY_MICRO_BATCHES_MOST; i++)
