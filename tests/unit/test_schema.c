@@ -41,39 +41,30 @@ TEST_WITHIN(db_open__edits_of_the_schema_as_text__only_where_allowed, open_priva
 
 TEST_WITHIN(row_sum__numbers__equal_where_the_values_are, open_private, close_database)
 {
-    bool yes = false;
     FAIL_IF(row_sums_add(*state, &e));
-    FAIL_IF(db_query_bool(*state,
-                          "SELECT row_sum(20) = row_sum(20.0) AND row_sum(9007199254740992) ="
-                          " row_sum(9007199254740992.0) AND row_sum(0.0) = row_sum(-0.0)",
-                          NO_VALUES, &yes, &e));
-    assert_true(yes);
-    FAIL_IF(db_query_bool(*state,
-                          "SELECT row_sum(9007199254740993) <> row_sum(9007199254740992)"
-                          " AND row_sum(9223372036854775807) <> row_sum(9223372036854775806)"
-                          " AND row_sum('1') <> row_sum(1) AND row_sum(NULL) <> row_sum(0)",
-                          NO_VALUES, &yes, &e));
-    assert_true(yes);
+    assert_int_equal(number(*state, "SELECT row_sum(20) = row_sum(20.0) AND row_sum(9007199254740992) ="
+                                    " row_sum(9007199254740992.0) AND row_sum(0.0) = row_sum(-0.0)"),
+                     1);
+    assert_int_equal(number(*state, "SELECT row_sum(9007199254740993) <> row_sum(9007199254740992)"
+                                    " AND row_sum(9223372036854775807) <> row_sum(9223372036854775806)"
+                                    " AND row_sum('1') <> row_sum(1) AND row_sum(NULL) <> row_sum(0)"),
+                     1);
     /* As SQLite sorts them. */
-    FAIL_IF(db_query_bool(*state,
-                          "SELECT sorted_row_sum(1, x) IS NOT NULL FROM (SELECT column1 AS x FROM (VALUES"
-                          " (-9223372036854775808), (-9223372036854775807), (-9007199254740993), (-1.5), (0),"
-                          " (2.5), (9007199254740992.0), (9007199254740993), (9223372036854775295),"
-                          " (9223372036854775806), (9223372036854775807), (1e300), ('a')) ORDER BY 1)",
-                          NO_VALUES, &yes, &e));
-    assert_true(yes);
+    assert_int_equal(number(*state, "SELECT sorted_row_sum(1, x) IS NOT NULL FROM (SELECT column1 AS x FROM (VALUES"
+                                    " (-9223372036854775808), (-9223372036854775807), (-9007199254740993), (-1.5), (0),"
+                                    " (2.5), (9007199254740992.0), (9007199254740993), (9223372036854775295),"
+                                    " (9223372036854775806), (9223372036854775807), (1e300), ('a')) ORDER BY 1)"),
+                     1);
 }
 
 TEST_WITHIN(single_row_sum__rows_with_the_same_first_values__left_out, open_private, close_database)
 {
-    bool yes = false;
     FAIL_IF(row_sums_add(*state, &e));
-    FAIL_IF(db_query_bool(*state,
-                          "SELECT single_row_sum(1, x, y) = row_sum(x, y) FILTER (WHERE x IN (1, 4)) FROM (SELECT"
-                          " column1 AS x, column2 AS y FROM (VALUES (1, 1), (2, 1), (2, 2), (3, 1), (3, 1), (3, 2),"
-                          " (4, 1), ('a', 1), ('a', 2)))",
-                          NO_VALUES, &yes, &e));
-    assert_true(yes);
+    assert_int_equal(number(*state,
+                            "SELECT single_row_sum(1, x, y) = row_sum(x, y) FILTER (WHERE x IN (1, 4)) FROM (SELECT"
+                            " column1 AS x, column2 AS y FROM (VALUES (1, 1), (2, 1), (2, 2), (3, 1), (3, 1), (3, 2),"
+                            " (4, 1), ('a', 1), ('a', 2)))"),
+                     1);
 }
 
 static int open_blank(void **state)
@@ -82,14 +73,19 @@ static int open_blank(void **state)
     return store_open_blank(STORE_NEWEST, (struct db **)state, &e);
 }
 
+static char sum[HASH_HEX_BYTES]; /* of the database that was asked of last */
+
+static bool is_known(struct db *db)
+{
+    bool is;
+    FAIL_IF(schema_is_known(db, false, sum, &is, &e));
+    return is;
+}
+
 /* An unknown sum makes every opening compare the parts one by one. After a migration it stands in the message. */
 static void must_be_known(struct db *db)
 {
-    char sum[HASH_HEX_BYTES];
-    bool is;
-    FAIL_IF(schema_is_known(db, false, sum, &is, &e));
-    if (!is)
-        fail_msg("one of schema_sums in src/database/schema.c is to be %s", sum);
+    FAIL_WHERE(!is_known(db), "one of schema_sums in src/database/schema.c is to be %s", sum);
 }
 
 TEST_WITHIN(schema_is_known__what_the_migrations_make__yes, open_blank, close_database)
@@ -110,14 +106,6 @@ static int open_migrated(void **state)
 TEST_WITHIN(schema_is_known__migration_by_migration__the_same, open_migrated, close_database)
 {
     must_be_known(*state);
-}
-
-static bool is_known(struct db *db)
-{
-    char sum[HASH_HEX_BYTES];
-    bool is;
-    FAIL_IF(schema_is_known(db, false, sum, &is, &e));
-    return is;
 }
 
 /* Drops each table, index and trigger, so that none is left out of the sum. */
