@@ -161,59 +161,37 @@ TEST(table__widest_rows_in_and_after_the_sample__aligned_and_whole)
     assert_string_equal(text + strlen(text) - strlen(end), end);
 }
 
-TEST(every_format__row_error__passed_through)
-{
-    for (const struct report_format *format = report_formats; format->name; format++) {
-        struct fixture_rows f = {ordinary, 3, 3, 2, 0, 0};
-        struct fixture_sink s = {BUFFER_INIT, NEVER, 0};
-        struct row_source rows = fixture_source(3, names, units, &f);
-        struct render_options options = RENDER_OPTIONS_INIT;
-        FAILS_WITH(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e),
-                   "row 2 cannot be read");
-        assert_int_equal(f.calls, 3);
-        buffer_free(&s.text);
-    }
-}
-
 /* Many rows are offered; a failing sink must end the reading long before. */
 static int endless_next(void *context, struct cell *cells, struct error *e)
 {
-    size_t *calls = context;
+    struct fixture_rows *f = context;
     (void)e;
     for (size_t i = 0; i < 3; i++)
         cells[i] = ordinary[i];
-    return ++*calls <= 120000;
+    return ++f->calls <= 120000;
 }
 
-TEST(every_format__full_disk__passed_through_and_stopped)
+/* Rows that cannot be read, disks that are full soon, and at the last write. A workbook is whole before its first
+ * byte. */
+TEST_ROWS(every_format__row_or_sink_that_fails__passed_through_and_stopped,
+          (const char *text; bool endless; size_t row_fails_at, room; size_t rows_most, writes),
+          {"row 2 cannot be read", false, 2, NEVER, 3, 0},
+          {"out.csv: No space left on device", true, NEVER, 1, 99999, 2},
+          {"out.csv: No space left on device", false, NEVER, 0, 99999, 1})
 {
     for (const struct report_format *format = report_formats; format->name; format++) {
-        size_t calls = 0;
-        struct fixture_sink s = {BUFFER_INIT, 1, 0};
-        struct row_source rows = fixture_source(3, names, units, NULL);
-        rows.next = endless_next;
-        rows.context = &calls;
-        struct render_options options = RENDER_OPTIONS_INIT;
-        FAILS_WITH(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e),
-                   "out.csv: No space left on device");
-        assert_int_equal(s.calls, 2);
-        /* A workbook is whole before its first byte. */
-        assert_true(calls < 100000 || format->render == render_xlsx);
-        buffer_free(&s.text);
-    }
-}
-
-TEST(every_format__disk_full_at_the_last_write__reported)
-{
-    for (const struct report_format *format = report_formats; format->name; format++) {
-        struct error e = ERROR_INIT;
-        struct fixture_rows f = {ordinary, 3, 3, NEVER, 0, 0};
-        struct fixture_sink s = {BUFFER_INIT, 0, 0};
+        struct fixture_rows f = {ordinary, 3, 3, row->row_fails_at, 0, 0};
+        struct fixture_sink s = {BUFFER_INIT, row->room, 0};
         struct row_source rows = fixture_source(3, names, units, &f);
+        rows.next = row->endless ? endless_next : rows.next;
         struct render_options options = RENDER_OPTIONS_INIT;
+        struct error e = ERROR_INIT;
         assert_int_equal(format->render(&rows, &options, &(struct report_sink){fixture_write, &s}, &e), -1);
-        assert_int_equal(s.calls, 1);
+        assert_string_equal(e.text, row->text);
         assert_int_equal(e.kind, ERROR_FAILED);
+        assert_true(f.calls <= row->rows_most || (row->endless && format->render == render_xlsx));
+        assert_true(row->writes == 0 || s.calls == row->writes);
+        buffer_free(&s.text);
     }
 }
 
