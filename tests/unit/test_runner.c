@@ -363,24 +363,25 @@ static const char *why_end(void *context, const struct claim *claim, const struc
     return ((struct source *)context)->beaten ? "it was beaten" : NULL;
 }
 
-static struct claim_source source_of(struct source *s, size_t ahead)
+/* One at a time, with up to `ahead` claims beforehand. */
+static int run_claims(struct workplace *p, struct source *s, size_t ahead, struct script script)
 {
-    return (struct claim_source){.ahead = ahead,
-                                 .choose = choose,
-                                 .claimed = note_claim,
-                                 .released = note_release,
-                                 .ended = note_end,
-                                 .why_end = why_end,
-                                 .context = s};
+    const struct claim_source source = {.ahead = ahead,
+                                        .choose = choose,
+                                        .claimed = note_claim,
+                                        .released = note_release,
+                                        .ended = note_end,
+                                        .why_end = why_end,
+                                        .context = s};
+    return run(p, &script, (struct runner_options){.slots = 1, .source = &source});
 }
 
 TEST(claim_source__chooses__in_its_order_and_notified_of_every_end)
 {
     struct workplace p = workplace_new();
     struct source s = {.order = {3, 1, 4}, .count = 3};
-    struct claim_source source = source_of(&s, 0);
-    struct script script = {.ends = {{1, 0, ENDING_EXITED, 1, NULL}}};
-    assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), 0);
+    const struct script script = {.ends = {{1, 0, ENDING_EXITED, 1, NULL}}};
+    assert_int_equal(run_claims(&p, &s, 0, script), 0);
     assert_string_equal(p.log.started, "3 1 4");
     assert_string_equal(s.ended, "3:ok 1:exit 4:ok");
     assert_int_equal(s.claimed, 3);
@@ -392,9 +393,8 @@ TEST(claim_source__notified_of_what_never_started__it_is_pending_again)
 {
     struct workplace p = workplace_new();
     struct source s = {.order = {1, 2, 3, 4}, .count = 4};
-    struct claim_source source = source_of(&s, 4);
-    struct script script = {.wakes = {{1, WAKE_INTERRUPT, SIGINT}}};
-    assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), 0);
+    const struct script script = {.wakes = {{1, WAKE_INTERRUPT, SIGINT}}};
+    assert_int_equal(run_claims(&p, &s, 4, script), 0);
     assert_string_equal(p.log.started, "1");
     assert_int_equal(s.claimed, 4);
     assert_int_equal(s.released, 3);
@@ -408,9 +408,8 @@ TEST(claim_source__what_never_started_cannot_be_given_back__the_run_says_so)
         "CREATE TRIGGER stuck BEFORE DELETE ON attempt BEGIN SELECT RAISE(ABORT, 'is stuck'); END";
     struct workplace p = workplace_new();
     struct source s = {.order = {1, 2, 3, 4}, .count = 4};
-    struct claim_source source = source_of(&s, 4);
-    struct script script = {.before_end = stuck, .wakes = {{1, WAKE_INTERRUPT, SIGINT}}};
-    assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), -1);
+    const struct script script = {.before_end = stuck, .wakes = {{1, WAKE_INTERRUPT, SIGINT}}};
+    assert_int_equal(run_claims(&p, &s, 4, script), -1);
     assert_non_null(strstr(p.error.text, "is stuck"));
     /* Its record says that it did not end as it should: the next one looks for what it left. */
     expect_count(&p, "SELECT count(*) FROM runner WHERE ended IS NULL", 1);
@@ -420,9 +419,8 @@ TEST(claim_source__finds_one_beaten__it_is_stopped)
 {
     struct workplace p = workplace_new();
     struct source s = {.order = {2}, .count = 1, .beaten = true};
-    struct claim_source source = source_of(&s, 0);
-    struct script script = {.hold = true, .ends = {{2, 0, ENDING_STOPPED, 0, "score: 3\nscore: 5\n"}}};
-    assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), 0);
+    const struct script script = {.hold = true, .ends = {{2, 0, ENDING_STOPPED, 0, "score: 3\nscore: 5\n"}}};
+    assert_int_equal(run_claims(&p, &s, 0, script), 0);
     assert_int_equal(p.log.stops, 1);
     assert_string_equal(s.ended, "2:ok");
     expect_count(&p, "SELECT stopped_steps FROM attempt WHERE job_id = 2", 2);
@@ -434,9 +432,8 @@ TEST(claim_source__fails__run_ends_with_what_was_recorded)
 {
     struct workplace p = workplace_new();
     struct source s = {.order = {1, 2, 3}, .count = 3, .fail_at = 2};
-    struct claim_source source = source_of(&s, 0);
     struct script script = {0};
-    assert_int_equal(run(&p, &script, (struct runner_options){.slots = 1, .source = &source}), -1);
+    assert_int_equal(run_claims(&p, &s, 0, script), -1);
     assert_string_equal(p.error.text, "no choice");
     assert_true(p.log.freed);
     assert_string_equal(p.log.started, "1");
