@@ -2,58 +2,45 @@
 #include "unit_test.h"
 #include "util/shell.h"
 
-/* "@" in the line is where the value goes. */
-static void check(const char *written, const char *value, const char *expected)
+/* "@" in the line is where the value goes. A plain one stands as it is everywhere. */
+TEST_ROWS(shell_add_value__in_a_line__quoted_as_its_place_asks, (const char *written, *value, *expected),
+          {"a @ '@' \"@ $(b @)\" `@` # @\n<<E\n@\nE\n@", "x-1.5",
+           "a x-1.5 'x-1.5' \"x-1.5 $(b x-1.5)\" `x-1.5` # x-1.5\n<<E\nx-1.5\nE\nx-1.5"},
+          {"@", "größe", "größe"}, {"@", "", "''"},
+          /* Special ones are quoted. */
+          {"@ x@", "a b", "'a b' x'a b'"}, {"'@'", "it's $x", "'it'\\''s $x'"},
+          {"\"@\"", "a \"$x\" `y` \\n \\", "\"a \\\"\\$x\\\" \\`y\\` \\n \\\\\""},
+          {"\"'@'\" @", "$x", "\"'\\$x'\" '$x'"}, {"\"$(f @) @\"", "$x", "\"$(f '$x') \\$x\""},
+          {"$(f \"@\" (@)) @", "$x", "$(f \"\\$x\" ('$x')) '$x'"}, {"`f @` @", "a$x", "`f 'a\\$x'` 'a$x'"},
+          {"\\' @ \\\" @", "a b", "\\' 'a b' \\\" 'a b'"}, {"f # don't @\n@", "a\nb", "f # don't a b\n'a\nb'"},
+          {"f a#'b' @", "$", "f a#'b' '$'"},
+          /* A name or a sign beside a plain value would take it for a part of itself. */
+          {"i=9; f $i@ \"$i@\" $((i@ + $i@))", "1", "i=9; f $i'1' \"$i${-+}1\" $((i1 + $i${-+}1))"},
+          {"cat <<E\n$i@\nE", "1", "cat <<E\n$i${-+}1\nE"},
+          {"f `g $i@` '$i@' \\$i@ $1@ $?@ ${i}@ x@", "1", "f `g $i'1'` '$i1' \\$i1 $11 $?1 ${i}1 x1"},
+          {"f $i@", "-1", "f $i-1"}, {"f ~@ a~@", "root", "f ~'root' a~'root'"},
+          {"f @>out x@>out @ >out $((@>1))", "2", "f '2'>out x'2'>out 2 >out $((2>1))"},
+          {"@ f @ x@", "A=b", "'A=b' f 'A=b' xA=b"}, {"f \\@ \"\\@\"", "$x", "f \\\n'$x' \"\\\\\\$x\""},
+          {"f \\@", "x", "f \\x"},
+          /* Here documents last until their ends. */
+          {"cat <<E\n'@'\nE\n@", "$x", "cat <<E\n'\\$x'\nE\n'$x'"},
+          {"cat <<-'E' @\n@ `\n\tE\n@", "$x", "cat <<-'E' '$x'\n$x `\n\tE\n'$x'"},
+          {"cat <<E\nE @\nE\n@", "$x", "cat <<E\nE \\$x\nE\n'$x'"},
+          {"$((1<<2)) @\n@ cat <<<E\n@", "$x", "$((1<<2)) '$x'\n'$x' cat <<<E\n'$x'"})
 {
     struct shell_line line = SHELL_LINE_INIT;
     OWNED_BUFFER out = BUFFER_INIT;
-    char *copy = strdup(written), *rest = copy, *part;
+    char *copy = strdup(row->written), *rest = copy, *part;
     const char *before = NULL;
     while ((part = strsep(&rest, "@"))) {
         if (before)
-            shell_add_value(&out, value, shell_line_put(&line, before, part));
+            shell_add_value(&out, row->value, shell_line_put(&line, before, part));
         before = part;
         buffer_add_text(&out, part);
         shell_line_read(&line, part);
     }
-    assert_string_equal(buffer_text(&out), expected);
+    assert_string_equal(buffer_text(&out), row->expected);
     free(copy);
-}
-
-TEST(shell_add_value__plain__as_it_is_everywhere)
-{
-    static const char line[] = "a @ '@' \"@ $(b @)\" `@` # @\n<<E\n@\nE\n@";
-    check(line, "x-1.5", "a x-1.5 'x-1.5' \"x-1.5 $(b x-1.5)\" `x-1.5` # x-1.5\n<<E\nx-1.5\nE\nx-1.5");
-    check("@", "größe", "größe");
-    check("@", "", "''");
-}
-
-TEST(shell_add_value__special__quoted_as_its_place_asks)
-{
-    check("@ x@", "a b", "'a b' x'a b'");
-    check("'@'", "it's $x", "'it'\\''s $x'");
-    check("\"@\"", "a \"$x\" `y` \\n \\", "\"a \\\"\\$x\\\" \\`y\\` \\n \\\\\"");
-    check("\"'@'\" @", "$x", "\"'\\$x'\" '$x'");
-    check("\"$(f @) @\"", "$x", "\"$(f '$x') \\$x\"");
-    check("$(f \"@\" (@)) @", "$x", "$(f \"\\$x\" ('$x')) '$x'");
-    check("`f @` @", "a$x", "`f 'a\\$x'` 'a$x'");
-    check("\\' @ \\\" @", "a b", "\\' 'a b' \\\" 'a b'");
-    check("f # don't @\n@", "a\nb", "f # don't a b\n'a\nb'");
-    check("f a#'b' @", "$", "f a#'b' '$'");
-}
-
-/* A name or a sign beside a plain value would take it for a part of itself. */
-TEST(shell_add_value__beside_a_name_or_a_sign__kept_apart)
-{
-    check("i=9; f $i@ \"$i@\" $((i@ + $i@))", "1", "i=9; f $i'1' \"$i${-+}1\" $((i1 + $i${-+}1))");
-    check("cat <<E\n$i@\nE", "1", "cat <<E\n$i${-+}1\nE");
-    check("f `g $i@` '$i@' \\$i@ $1@ $?@ ${i}@ x@", "1", "f `g $i'1'` '$i1' \\$i1 $11 $?1 ${i}1 x1");
-    check("f $i@", "-1", "f $i-1");
-    check("f ~@ a~@", "root", "f ~'root' a~'root'");
-    check("f @>out x@>out @ >out $((@>1))", "2", "f '2'>out x'2'>out 2 >out $((2>1))");
-    check("@ f @ x@", "A=b", "'A=b' f 'A=b' xA=b");
-    check("f \\@ \"\\@\"", "$x", "f \\\n'$x' \"\\\\\\$x\"");
-    check("f \\@", "x", "f \\x");
 }
 
 /* A shell gets the value from such lines, wherever it stands. */
@@ -74,14 +61,6 @@ TEST_ROWS(shell_add_value__beside_a_name__arrives, (const char *text), {"i=9; pr
     assert_int_equal(pclose(shell), 0);
     assert_int_equal(strspn(got, "91"), 2);
     free(before);
-}
-
-TEST(shell_add_value__here_documents__until_their_ends)
-{
-    check("cat <<E\n'@'\nE\n@", "$x", "cat <<E\n'\\$x'\nE\n'$x'");
-    check("cat <<-'E' @\n@ `\n\tE\n@", "$x", "cat <<-'E' '$x'\n$x `\n\tE\n'$x'");
-    check("cat <<E\nE @\nE\n@", "$x", "cat <<E\nE \\$x\nE\n'$x'");
-    check("$((1<<2)) @\n@ cat <<<E\n@", "$x", "$((1<<2)) '$x'\n'$x' cat <<<E\n'$x'");
 }
 
 /* Deeper than anybody writes: no place is lost, and no byte past the end is touched. */
