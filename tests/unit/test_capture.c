@@ -61,6 +61,13 @@ static struct captured play(int64_t attempt, const char *text)
     return capture_end(&capture, attempt, job_dir, capture_hold(&capture) == CAPTURE_RELEASED);
 }
 
+static void assert_played(int64_t attempt, const char *text)
+{
+    HELD(captured) c = play(attempt, text);
+    assert_file(c.log_path, text);
+    assert_int_equal(c.log_bytes, strlen(text));
+}
+
 CAPTURE_TEST(capture__silent_jobs__one_file_for_all)
 {
     struct captured c = play(1, "");
@@ -75,13 +82,8 @@ CAPTURE_TEST(capture__silent_jobs__one_file_for_all)
 
 CAPTURE_TEST(capture__output__moved_and_the_next_begins_empty)
 {
-    struct captured c = play(1, "one");
-    assert_file(c.log_path, "one");
-    assert_int_equal(c.log_bytes, 3);
-    captured_free(&c);
-    c = play(2, "two");
-    assert_file(c.log_path, "two");
-    captured_free(&c);
+    assert_played(1, "one");
+    assert_played(2, "two");
 }
 
 /* The heart of it: the kernel tells that somebody still has the file, and nobody gets it again. */
@@ -105,8 +107,7 @@ CAPTURE_TEST(capture__slot_file_removed_between_jobs__made_anew)
 {
     HELD(captured) c = play(1, "");
     assert_int_equal(unlink("slot-3.log"), 0);
-    c = play(2, "kept");
-    assert_file(c.log_path, "kept");
+    assert_played(2, "kept");
 }
 
 CAPTURE_TEST(capture__slot_file_removed_under_the_job__output_saved)
@@ -168,17 +169,18 @@ static void await_log(int64_t bytes)
     assert_int_equal(capture_look(&capture).log_bytes, bytes);
 }
 
-static void begin_apart(int64_t attempt, int child[STREAM_COUNT])
+static int child[STREAM_COUNT];
+
+static void begin_apart(void)
 {
     capture.keeps_apart = true;
-    assert_int_equal(capture_begin(&capture, attempt, job_dir, child), 0);
+    assert_int_equal(capture_begin(&capture, 1, job_dir, child), 0);
     assert_int_not_equal(child[0], child[1]);
 }
 
 CAPTURE_TEST(capture__kept_apart__each_in_its_file_and_the_log_in_order)
 {
-    int child[STREAM_COUNT];
-    begin_apart(1, child);
+    begin_apart();
     say(child[0], "one\n");
     await_log(4);
     say(child[1], "two\n");
@@ -200,8 +202,7 @@ CAPTURE_TEST(capture__kept_apart__each_in_its_file_and_the_log_in_order)
 /* All output until then counts, however late it is looked at; what a straggler writes later goes nowhere. */
 CAPTURE_TEST(capture__kept_apart_and_held__all_that_was_written_is_there)
 {
-    int child[STREAM_COUNT];
-    begin_apart(1, child);
+    begin_apart();
     signal(SIGPIPE, SIG_IGN);
     for (int i = 0; i < 5000; i++)
         say(child[1], "warning\n");
@@ -216,10 +217,9 @@ CAPTURE_TEST(capture__kept_apart_and_held__all_that_was_written_is_there)
 CAPTURE_TEST(capture__kept_apart_and_large__each_within_its_bound)
 {
     enum { CAP = 1 << 20, LINES = 500000 };
-    int child[STREAM_COUNT];
     struct stat status;
     capture.cap_bytes = CAP;
-    begin_apart(1, child);
+    begin_apart();
     say(child[1], "first\n");
     for (int i = 0; i < LINES; i++)
         say(child[1], "warning\n");
@@ -237,8 +237,7 @@ CAPTURE_TEST(capture__kept_apart_and_large__each_within_its_bound)
 
 CAPTURE_TEST(capture__kept_apart_and_abandoned__nothing_left)
 {
-    int child[STREAM_COUNT];
-    begin_apart(1, child);
+    begin_apart();
     capture_close_child(child);
     capture_abandon(&capture);
     assert_int_not_equal(access("job/output.log", F_OK), 0);
@@ -251,7 +250,6 @@ CAPTURE_TEST(capture__kept_apart_and_abandoned__nothing_left)
 /* Plays a job with a directory of its own, in which a shell then does something. */
 static struct captured play_in_directory(const char *text, const char *script)
 {
-    int child[STREAM_COUNT];
     assert_int_equal(capture_begin(&capture, 1, job_dir, child), 0);
     assert_int_equal(write(child[0], text, strlen(text)), strlen(text));
     OWNED char *command = xasprintf("cd job && { %s; }", script);
@@ -288,22 +286,18 @@ CAPTURE_TEST(capture__directory_moved__log_and_metrics_kept)
 
 CAPTURE_TEST(capture__directory_is_a_link__nothing_written_through_it)
 {
-    struct captured c = play_in_directory("one\n", "cd ..; rm -r job; mkdir foreign; echo precious "
-                                                   ">foreign/output.log; ln -s foreign job");
+    HELD(captured) c = play_in_directory("one\n", "cd ..; rm -r job; mkdir foreign; echo precious "
+                                                  ">foreign/output.log; ln -s foreign job");
     assert_true(c.directory_moved);
     assert_file(c.log_path, "one\n");
     assert_file("foreign/output.log", "precious\n");
-    captured_free(&c);
-    c = play(2, "two\n");
-    assert_file(c.log_path, "two\n");
+    assert_played(2, "two\n");
     assert_file("foreign/output.log", "precious\n");
-    captured_free(&c);
 }
 
 CAPTURE_TEST(capture__log_moved_and_large__no_hole_in_what_a_link_leads_to)
 {
     enum { CAP = 1 << 20, SIZE = 8 << 20 };
-    int child[STREAM_COUNT];
     OWNED char *block = xcalloc(1, SIZE);
     struct stat before, after;
     memset(block, 'x', SIZE);
@@ -326,15 +320,21 @@ CAPTURE_TEST(capture__log_moved_and_large__no_hole_in_what_a_link_leads_to)
 
 /* --- the bound of a log --- */
 
+enum { LINE_CAP = 200000, LINE_SIZE = 1000000 };
+
+static void put_endless_line(void)
+{
+    OWNED char *line = xmalloc(LINE_SIZE);
+    memset(line, 'z', LINE_SIZE);
+    FAIL_IF(file_write_atomic("log", line, LINE_SIZE, &e));
+}
+
 CAPTURE_TEST(log_cap__a_link_is_in_the_way__replaced_and_not_followed)
 {
-    enum { CAP = 200000, SIZE = 1000000 };
-    OWNED char *line = xmalloc(SIZE);
-    memset(line, 'z', SIZE);
-    FAIL_IF(file_write_atomic("log", line, SIZE, &e));
+    put_endless_line();
     put("precious", "precious");
     assert_int_equal(symlink("precious", "log.cut"), 0);
-    assert_int_equal(log_cap_compact("log", SIZE, CAP), 0);
+    assert_int_equal(log_cap_compact("log", LINE_SIZE, LINE_CAP), 0);
     assert_true(log_cap_is_marked("log"));
     assert_file("precious", "precious");
     assert_int_equal(unlink("log"), 0);
@@ -378,14 +378,11 @@ CAPTURE_TEST(log_cap__growing_log__space_given_back_and_appending_goes_on)
 
 CAPTURE_TEST(log_cap__one_endless_line__cut_all_the_same)
 {
-    enum { CAP = 200000, SIZE = 1000000 };
-    OWNED char *line = xmalloc(SIZE);
-    memset(line, 'z', SIZE);
-    FAIL_IF(file_write_atomic("log", line, SIZE, &e));
-    assert_int_equal(log_cap_compact("log", SIZE, CAP), 0);
+    put_endless_line();
+    assert_int_equal(log_cap_compact("log", LINE_SIZE, LINE_CAP), 0);
     OWNED_BUFFER text = BUFFER_INIT;
-    FAIL_IF(file_read("log", SIZE, &text, &e));
-    assert_true(text.length > CAP && text.length < CAP + 100);
+    FAIL_IF(file_read("log", LINE_SIZE, &text, &e));
+    assert_true(text.length > LINE_CAP && text.length < LINE_CAP + 100);
     assert_non_null(strstr(text.data, "\n[… 800000 bytes cut by meshsweep …]\n"));
 }
 
