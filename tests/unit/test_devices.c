@@ -133,6 +133,13 @@ TEST_WITHIN(device_usage_read__amd__cards_with_memory, enter, leave)
 
 /* --- the pool --- */
 
+static struct device_pool pool_of(size_t count, size_t bound, const uint16_t *nodes)
+{
+    struct device_pool p;
+    device_pool_init(&p, count, bound, nodes);
+    return p;
+}
+
 static struct device_gang here(size_t devices)
 {
     return (struct device_gang){1, devices, 0};
@@ -152,9 +159,8 @@ static struct device_set assert_gang(struct device_pool *p, struct device_gang w
 
 TEST(device_pool__all_or_none__neighbours_in_the_smallest_gap)
 {
-    struct device_pool p;
     const struct device_set middle = {.count = 2, .items = {2, 3}};
-    device_pool_init(&p, 8, 0, NULL);
+    struct device_pool p = pool_of(8, 0, NULL);
     assert_gang(&p, here(2), NULL, "0,1");
     assert_gang(&p, here(2), NULL, "2,3");
     assert_gang(&p, here(2), NULL, "4,5");
@@ -169,17 +175,15 @@ TEST(device_pool__all_or_none__neighbours_in_the_smallest_gap)
 
 TEST(device_pool__avoided__only_when_there_is_no_other)
 {
-    struct device_pool p;
     const struct device_set bad = {.count = 2, .items = {0, 1}};
-    device_pool_init(&p, 4, 0, NULL);
+    struct device_pool p = pool_of(4, 0, NULL);
     assert_gang(&p, here(1), &bad, "2");
     assert_gang(&p, here(2), &bad, "0,3");
 }
 
 TEST(device_pool__bound_and_skipped__not_given)
 {
-    struct device_pool p;
-    device_pool_init(&p, 8, 3, NULL);
+    struct device_pool p = pool_of(8, 3, NULL);
     assert_false(device_pool_can_ever(&p, here(4)));
     assert_gang(&p, here(2), NULL, "0,1");
     assert_false(device_pool_fits(&p, here(2)));
@@ -197,8 +201,7 @@ TEST(device_pool__nodes__gangs_on_different_ones)
 {
     static const uint16_t nodes[] = {0, 0, 0, 0, 1, 1, 2, 2, 2, 2};
     const struct device_set bad = {.count = 3, .items = {0, 1, 2}};
-    struct device_pool p;
-    device_pool_init(&p, 10, 0, nodes);
+    struct device_pool p = pool_of(10, 0, nodes);
     assert_true(device_pool_can_ever(&p, (struct device_gang){3, 2, 0}));
     assert_false(device_pool_can_ever(&p, (struct device_gang){3, 3, 0}));
     assert_false(device_pool_can_ever(&p, (struct device_gang){1, 5, 0}));
@@ -216,8 +219,7 @@ TEST(device_pool__nodes__gangs_on_different_ones)
 TEST(device_pool__whole_nodes__given_to_gangs_of_several)
 {
     static const uint16_t nodes[] = {0, 0, 1, 1, 1, 2, 2, 2};
-    struct device_pool p;
-    device_pool_init(&p, 8, 0, nodes);
+    struct device_pool p = pool_of(8, 0, nodes);
     p.gives_whole = true;
     struct device_set two = assert_gang(&p, (struct device_gang){2, 1, 0}, NULL, "0,1,2,3,4");
     assert_gang(&p, here(1), NULL, "5");
@@ -235,9 +237,8 @@ static struct device_gang part_of_one(double share)
 
 TEST(device_pool__shares__fill_one_device_before_the_next)
 {
-    struct device_pool p;
     struct device_set thirds[3], rest;
-    device_pool_init(&p, 2, 0, NULL);
+    struct device_pool p = pool_of(2, 0, NULL);
     for (int i = 0; i < 3; i++)
         thirds[i] = assert_gang(&p, part_of_one(1.0 / 3), NULL, "0");
     assert_int_equal(p.used, 1);
@@ -257,8 +258,7 @@ TEST(device_pool__shares__fill_one_device_before_the_next)
 
 TEST(device_pool__shared_and_skipped__as_a_whole_until_it_is_restored)
 {
-    struct device_pool p;
-    device_pool_init(&p, 1, 0, NULL);
+    struct device_pool p = pool_of(1, 0, NULL);
     struct device_set quarter = assert_gang(&p, part_of_one(0.25), NULL, "0");
     assert_true(device_pool_skip(&p, 0));
     assert_false(device_pool_skip(&p, 0));
@@ -275,9 +275,8 @@ TEST(device_pool__shared_and_skipped__as_a_whole_until_it_is_restored)
 
 TEST(devices_choose__shares__the_largest_that_fits)
 {
-    struct device_pool p;
     const struct device_wish wishes[] = {{part_of_one(0.25), 0}, {part_of_one(0.5), 0}, {here(1), 0}};
-    device_pool_init(&p, 1, 0, NULL);
+    struct device_pool p = pool_of(1, 0, NULL);
     assert_int_equal(devices_choose(&p, wishes, 3, 16), 2);
     struct device_set set = assert_gang(&p, part_of_one(0.5), NULL, "0");
     assert_int_equal(devices_choose(&p, wishes, 3, 16), 1);
@@ -288,9 +287,8 @@ TEST(devices_choose__shares__the_largest_that_fits)
 
 TEST(devices_choose__largest_that_fits__until_patience_ends)
 {
-    struct device_pool p;
     struct device_set set;
-    device_pool_init(&p, 8, 0, NULL);
+    struct device_pool p = pool_of(8, 0, NULL);
     struct device_wish wishes[] = {{{1, 1, 0}, 0}, {{1, 4, 0}, 0}, {{1, 2, 0}, 0}, {{1, 4, 0}, 0}};
     assert_int_equal(devices_choose(&p, wishes, 4, 3), 1);
     assert_true(device_pool_take(&p, here(6), NULL, &set));
@@ -407,19 +405,6 @@ TEST(device_condition__of_two_devices__over_time_and_devices)
     assert_true(isnan(device_conditions_value(all, 2, DEVICE_ENERGY)));
 }
 
-static bool is_unlike(double clock, double throttled, double spread, size_t count)
-{
-    double clocks[16], shares[16];
-    for (size_t i = 0; i < count; i++) {
-        clocks[i] = 1700 + spread * ((double)i - (double)(count - 1) / 2);
-        shares[i] = 0;
-    }
-    struct device_peers peers = {clocks, shares, count};
-    OWNED char *note = device_condition_unlike(clock, throttled, &peers);
-    bool is = note != NULL;
-    return is;
-}
-
 TEST(device_condition__of_a_shared_device__power_is_nobodys)
 {
     const struct device_sharing quarter = {0.25, 3};
@@ -437,14 +422,17 @@ TEST(device_condition__of_a_shared_device__power_is_nobodys)
     assert_string_equal(json, "{\"share\":0.25,\"shared_with\":3}");
 }
 
-TEST(device_condition__against_peers__beyond_their_noise)
+TEST_ROWS(device_condition__against_peers__beyond_their_noise,
+          (double clock, throttled, spread; size_t count; bool is_unlike), {900, 0, 1, 8, true},
+          {1700, 0.5, 1, 8, true},
+          /* Too few, faster, within 3 %, or no more than they differ themselves. */
+          {900, 0.5, 1, 3, false}, {1900, 0, 1, 8, false}, {1660, 0.04, 1, 8, false}, {900, 0, 200, 8, false},
+          {NAN, NAN, 1, 8, false})
 {
-    assert_true(is_unlike(900, 0, 1, 8));
-    assert_true(is_unlike(1700, 0.5, 1, 8));
-    /* Too few, faster, within 3 %, or no more than they differ themselves. */
-    assert_false(is_unlike(900, 0.5, 1, 3));
-    assert_false(is_unlike(1900, 0, 1, 8));
-    assert_false(is_unlike(1660, 0.04, 1, 8));
-    assert_false(is_unlike(900, 0, 200, 8));
-    assert_false(is_unlike(NAN, NAN, 1, 8));
+    double clocks[16], shares[16] = {0};
+    for (size_t i = 0; i < row->count; i++)
+        clocks[i] = 1700 + row->spread * ((double)i - (double)(row->count - 1) / 2);
+    struct device_peers peers = {clocks, shares, row->count};
+    OWNED char *note = device_condition_unlike(row->clock, row->throttled, &peers);
+    assert_int_equal(note != NULL, row->is_unlike);
 }
