@@ -98,46 +98,27 @@ TEST(line_reader__no_regular_file__none)
 
 /* --- patterns --- */
 
-static void assert_needles(const char *pattern, const char *const *needles)
+#define NOTHING ((const char *const[]){NULL})
+
+TEST_ROWS(line_pattern__what_every_match_holds__needles, (const char *pattern, *const *needles),
+          {"samples/s: ([0-9.]+)", LINES("samples/s: ")},
+          {"torch\\.(cuda\\.)?OutOfMemoryError", LINES("OutOfMemoryError")}, {"^loss=", LINES("loss=")},
+          {"abcde+f", LINES("abcde")}, {"x]yzw", LINES("x]yzw")}, {"[]abc]defg", LINES("defg")},
+          {"[^][:alpha:]x]defg", LINES("defg")}, {"one|three", LINES("one", "three")}, {"(a|b)ccc", LINES("ccc")},
+          {"((nested)|[)])tail", LINES("tail")}, {"(?:train|eval) loss (\\d+)", LINES(" loss ")},
+          /* Nothing is certain. */
+          {"abc?", NOTHING}, {"(abcd)", NOTHING}, {"(abcd)?", NOTHING}, {"abcd|.*", NOTHING}, {"a.b.c", NOTHING},
+          {"\\<\\w\\>", NOTHING}, {"ab{0,3}c", NOTHING}, {"x{2}", NOTHING}, {"caf\xC3\xA9?", LINES("caf")})
 {
     HELD(line_pattern) p;
     char why[256];
-    assert_int_equal(line_pattern_compile(&p, pattern, why), 0);
+    assert_int_equal(line_pattern_compile(&p, row->pattern, why), 0);
     size_t i = 0;
-    for (; needles[i]; i++) {
+    for (; row->needles[i]; i++) {
         assert_true(i < p.needle_count);
-        assert_string_equal(p.needles[i], needles[i]);
+        assert_string_equal(p.needles[i], row->needles[i]);
     }
     assert_int_equal(p.needle_count, i);
-}
-
-#define NOTHING ((const char *const[]){NULL})
-
-TEST(line_pattern__what_every_match_holds__found)
-{
-    assert_needles("samples/s: ([0-9.]+)", LINES("samples/s: "));
-    assert_needles("torch\\.(cuda\\.)?OutOfMemoryError", LINES("OutOfMemoryError"));
-    assert_needles("^loss=", LINES("loss="));
-    assert_needles("abcde+f", LINES("abcde"));
-    assert_needles("x]yzw", LINES("x]yzw"));
-    assert_needles("[]abc]defg", LINES("defg"));
-    assert_needles("[^][:alpha:]x]defg", LINES("defg"));
-    assert_needles("one|three", LINES("one", "three"));
-    assert_needles("(a|b)ccc", LINES("ccc"));
-    assert_needles("((nested)|[)])tail", LINES("tail"));
-}
-
-TEST(line_pattern__nothing_certain__no_needle)
-{
-    assert_needles("abc?", NOTHING);
-    assert_needles("(abcd)", NOTHING);
-    assert_needles("(abcd)?", NOTHING);
-    assert_needles("abcd|.*", NOTHING);
-    assert_needles("a.b.c", NOTHING);
-    assert_needles("\\<\\w\\>", NOTHING);
-    assert_needles("ab{0,3}c", NOTHING);
-    assert_needles("x{2}", NOTHING);
-    assert_needles("caf\xC3\xA9?", LINES("caf"));
 }
 
 static void assert_same_as_regexec(const char *pattern, const char *line)
@@ -181,28 +162,20 @@ TEST(line_pattern__any_pattern__same_answer_as_regexec)
             assert_same_as_regexec(*pattern, lines[j]);
 }
 
-static void assert_first_group(const char *pattern, const char *line, const char *group)
+/* The C library reads these as a plain "d", a backslash or an error. */
+TEST_ROWS(line_pattern__as_in_python__means_the_same, (const char *pattern, *line, *group),
+          {"loss: (\\d+)", "loss: ddd, loss: 25", "25"}, {"(\\D+)", "12ab3", "ab"},
+          {"loss: ([\\d.eE+-]+)", "loss: 2.5e-3,", "2.5e-3"}, {"([^\\s,]+)$", "a b,c-d", "c-d"},
+          {"name=([\\w.-]+)", "name=a_1.b-c\\d", "a_1.b-c"}, {"(?:train|eval) loss ([\\d.]+)", "eval loss 0.5", "0.5"})
 {
     HELD(line_pattern) p;
     struct text_range have[2];
     char why[256] = "";
-    FAIL_WHERE(line_pattern_compile(&p, pattern, why) != 0, "%s: %s", pattern, why);
+    FAIL_WHERE(line_pattern_compile(&p, row->pattern, why) != 0, "%s: %s", row->pattern, why);
     assert_int_equal(p.group_count, 1);
-    FAIL_WHERE(!line_pattern_match(&p, line, 2, have), "`%s` does not match `%s`", pattern, line);
-    assert_int_equal(have[1].end - have[1].begin, strlen(group));
-    assert_memory_equal(line + have[1].begin, group, strlen(group));
-}
-
-/* The C library reads these as a plain "d", a backslash or an error. */
-TEST(line_pattern__as_in_python__means_the_same)
-{
-    assert_first_group("loss: (\\d+)", "loss: ddd, loss: 25", "25");
-    assert_first_group("(\\D+)", "12ab3", "ab");
-    assert_first_group("loss: ([\\d.eE+-]+)", "loss: 2.5e-3,", "2.5e-3");
-    assert_first_group("([^\\s,]+)$", "a b,c-d", "c-d");
-    assert_first_group("name=([\\w.-]+)", "name=a_1.b-c\\d", "a_1.b-c");
-    assert_first_group("(?:train|eval) loss ([\\d.]+)", "eval loss 0.5", "0.5");
-    assert_needles("(?:train|eval) loss (\\d+)", LINES(" loss "));
+    FAIL_WHERE(!line_pattern_match(&p, row->line, 2, have), "`%s` does not match `%s`", row->pattern, row->line);
+    assert_int_equal(have[1].end - have[1].begin, strlen(row->group));
+    assert_memory_equal(row->line + have[1].begin, row->group, strlen(row->group));
 }
 
 TEST(line_pattern__not_a_pattern__said_why)
