@@ -5,40 +5,27 @@
 #include "report/text.h"
 #include "unit_test.h"
 
-static void check(const char *text, size_t length, size_t limit, bool ascii, const char *expected, size_t columns)
+TEST_ROWS(printable__acting_characters_and_long_texts__shown_as_escapes_and_cut,
+          (const char *text; size_t length, limit; bool ascii; const char *expected; size_t columns),
+          {"a\nb\tc\rd", 7, 0, false, "a\\nb\\tc\\rd", 10}, {"\0\x1B[31m\x7F", 7, 0, false, "\\x00\\x1b[31m\\x7f", 16},
+          {"\xC2\x9B"
+           "2J",
+           4, 0, false, "\\u009b2J", 8}, /* C1 CSI */
+          {"\xE2\x80\xAE"
+           "x\xE2\x81\xA6",
+           7, 0, false, "\\u202ex\\u2066", 13},
+          {"\xF3\xA0\x81\x81", 4, 0, false, "\\U000e0041", 10},                     /* an invisible tag */
+          {"\xED\xA0\x80", 3, 0, false, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 3}, /* a surrogate */
+          {"abcdef", 6, 6, false, "abcdef", 6}, {"abcdefg", 7, 6, false, "abcde…", 6},
+          {"日本語", 9, 5, false, "日本…", 5}, {"日本語", 9, 4, false, "日…", 3}, {"ab\n\n", 4, 5, false, "ab\\n…", 5},
+          {"ab\n\n", 4, 4, false, "ab…", 3}, /* never within an escape */
+          {"abcdef", 6, 5, true, "ab...", 5}, {"abcdef", 6, 2, true, "..", 2}, {"abc", 3, 1, false, "…", 1},
+          {"", 0, 3, false, "", 0})
 {
     OWNED_BUFFER out = BUFFER_INIT;
     buffer_add_char(&out, '>');
-    assert_int_equal(text_add_printable(&out, text, length, limit, ascii), columns);
-    assert_string_equal(buffer_text(&out) + 1, expected);
-}
-
-TEST(printable__acting_characters__shown_as_escapes)
-{
-    check("a\nb\tc\rd", 7, 0, false, "a\\nb\\tc\\rd", 10);
-    check("\0\x1B[31m\x7F", 7, 0, false, "\\x00\\x1b[31m\\x7f", 16);
-    check("\xC2\x9B"
-          "2J",
-          4, 0, false, "\\u009b2J", 8); /* C1 CSI */
-    check("\xE2\x80\xAE"
-          "x\xE2\x81\xA6",
-          7, 0, false, "\\u202ex\\u2066", 13);
-    check("\xF3\xA0\x81\x81", 4, 0, false, "\\U000e0041", 10);                     /* an invisible tag */
-    check("\xED\xA0\x80", 3, 0, false, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 3); /* a surrogate */
-}
-
-TEST(printable__limit__cut_before_what_does_not_fit)
-{
-    check("abcdef", 6, 6, false, "abcdef", 6);
-    check("abcdefg", 7, 6, false, "abcde…", 6);
-    check("日本語", 9, 5, false, "日本…", 5);
-    check("日本語", 9, 4, false, "日…", 3);
-    check("ab\n\n", 4, 5, false, "ab\\n…", 5);
-    check("ab\n\n", 4, 4, false, "ab…", 3); /* never within an escape */
-    check("abcdef", 6, 5, true, "ab...", 5);
-    check("abcdef", 6, 2, true, "..", 2);
-    check("abc", 3, 1, false, "…", 1);
-    check("", 0, 3, false, "", 0);
+    assert_int_equal(text_add_printable(&out, row->text, row->length, row->limit, row->ascii), row->columns);
+    assert_string_equal(buffer_text(&out) + 1, row->expected);
 }
 
 TEST(printable__flood_of_combining_marks__bytes_bounded)
