@@ -148,8 +148,9 @@ static int open_temporary(const char *path, char **name)
 
 int atomic_file_open(const char *path, const char *like, struct atomic_file *out, struct error *e)
 {
-    struct atomic_file f = {.path = like ? realpath(path, NULL) : NULL};
     struct stat status;
+    const bool follows = like && lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    struct atomic_file f = {.path = follows ? realpath(path, NULL) : NULL};
     f.path = f.path ? f.path : xstrdup(path);
     f.mode = 0644 & ~creation_mask();
     if (like)
