@@ -177,6 +177,16 @@ static bool is_operator(const char *p)
     return *p && strchr("+-*/%", *p) && strncmp(p, "->", 2) != 0 && token_length(p) == 1;
 }
 
+/* Returns whether a call of what takes any text for a number opens there. */
+static bool opens_abs_or_round(const char *text, const char *p)
+{
+    const char *name = p;
+    while (*p == '(' && name > text && isalpha((unsigned char)name[-1]))
+        name--;
+    OWNED char *word = xstrndup(name, (size_t)(p - name));
+    return words_have("abs round", word);
+}
+
 /* Returns whether "+ 0" or "+ 0.0" stands there: SQL for the number that a text begins with. */
 static bool adds_nothing(const char *p)
 {
@@ -204,9 +214,8 @@ static void add_expression(const struct clause *c, const char *p, const char *en
         } else {
             buffer_add(out, p, n);
         }
-        const char *call = *p == '(' && p - c->text > 2 ? p - 3 : ""; /* abs() and round() take any text */
         if (!strchr(BLANKS, *p) && (n == 1 || !strchr("-/", *p)))
-            computes = is_operator(p) || strncasecmp(call, "abs(", 4) == 0 || strncasecmp(call, "und(", 4) == 0;
+            computes = is_operator(p) || opens_abs_or_round(c->text, p);
     }
 }
 
