@@ -190,7 +190,8 @@ static bool opens_abs_or_round(const char *text, const char *p)
 /* Returns whether "+ 0" or "+ 0.0" stands there: SQL for the number that a text begins with. */
 static bool adds_nothing(const char *p)
 {
-    const char *addend = p + 1 + strspn(p + 1, BLANKS);
+    const char *addend = p + strspn(p, "+");
+    addend += strspn(addend, BLANKS);
     return *p == '+' && *addend == '0' && strspn(addend, "0.") == token_length(addend);
 }
 
