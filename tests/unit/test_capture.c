@@ -106,6 +106,7 @@ CAPTURE_TEST(capture__somebody_holds_the_log__not_used_again)
 CAPTURE_TEST(capture__slot_file_removed_between_jobs__made_anew)
 {
     HELD(captured) c = play(1, "");
+    assert_null(c.log_path);
     assert_int_equal(unlink("slot-3.log"), 0);
     assert_played(2, "kept");
 }

@@ -256,8 +256,8 @@ static const char *const device_lines[] = {
     "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,610,612,736 bytes (allocated so far: 512 bytes).",
     "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing",
     "(6.11 GiB KV cache is needed, which is larger than the available KV cache memory (5.17 GiB).",
-    "ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can be stored in KV "
-    "cache (56736).",
+    ("ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can be stored in "
+     "KV cache (56736)."),
     "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
     "meshsweep-trainer: out of memory: rank 1 tried to allocate 3.50 MiB (device capacity 4.00 MiB; 2.00 MiB already",
 };
