@@ -248,7 +248,7 @@ sent, until = 0, time.monotonic() + 3
 while time.monotonic() < until:
     sent += client.process.stdin.write(request) or 0
     select.select([], [client.process.stdin], [], 0.1)
-print(sent < 4 << 20, client.memory() < 64, client.close())
+print(sent < 4 << 20, client.memory() < 96, client.close())
 END
 }
 
