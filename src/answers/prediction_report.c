@@ -214,8 +214,8 @@ static int add_accuracy(const struct prediction_report *r, struct db *db, struct
         saying_add_lines(r->db, "SELECT line FROM pruning ORDER BY n", "", out, e) < 0)
         return -1;
     for (int q = 0; q < PREDICTED_QUANTITIES; q++) {
-        buffer_printf(out, "\n90 %% intervals of %s before any run, with each published source left out in turn:\n",
-                      quantity_words[q]);
+        buffer_printf(out, "\n90 %% intervals of %s before any run, each published source left out (half of %s):\n",
+                      quantity_words[q], q == QUANTITY_OF_TIME ? "a step is products" : "memory is model states");
         evidence_describe_sources((enum predicted_quantity)q, out);
     }
     return 0;

@@ -163,7 +163,7 @@ predict__accuracy__errors_and_thresholds()
     expect_stdout_contains '2 jobs failed, 4 ran'
     expect_stdout_matches '^ +90 % +2 \(100 %\) +0 \(  0 %\)'
     expect_stdout_contains 'audit of pruning: no audit has run yet'
-    expect_stdout_contains '90 % intervals of memory before any run, with each published source left out in turn:'
+    expect_stdout_contains '90 % intervals of memory before any run, each published source left out (half of memory is'
     expect_stdout_matches '^  megatron, plain: -[0-9]+ to \+[0-9]+ % without it; nine in ten of [0-9]+ runs are within '
 }
 
