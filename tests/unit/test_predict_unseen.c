@@ -106,7 +106,7 @@ static void predict_row(struct predictor *p, const struct shared_table *t, size_
     if (seconds > 0)
         count(&f->time, seconds, found->seconds, found->low_s, found->high_s);
     if (seconds > 0 && getenv("MESHSWEEP_EACH_ROW"))
-        print_message("as in first_time.csv: line %zu, %.4g, 1\n", row + 2, seconds / found->seconds);
+        print_message("as in first_time.csv: line %zu, %.4g\n", row + 2, seconds / found->seconds);
 }
 
 /* What a table's figures were when they were measured: errors and rows far off at most, shares inside at least. */
